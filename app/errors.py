@@ -1,0 +1,171 @@
+"""
+What can go wrong that is the user's to put right.
+
+    AppError                    never raised itself
+    ├── BadRequest         400  a request that cannot be read as what it claims to be
+    ├── NotSignedIn        401  an API call with neither a cookie nor a token that is known
+    ├── Forbidden          403  a known account that may not do this
+    ├── NotFound           404  nothing there, or not yours (which must look the same)
+    ├── AccountExists      409  `kelolo user add` with an e-mail that has another role
+    ├── IdempotencyClash   409  an Idempotency-Key used again with another body
+    ├── SourceRefused      422  source that cannot be stored and graded
+    │   ├── SourceTooLarge 413  over the limit on its size
+    │   └── SourceNotText  422  holds NUL characters or lone surrogates
+    ├── KeyRefused         422  an Idempotency-Key that is empty, too long or not printable
+    ├── EmailRefused       422  something that is not an e-mail address
+    ├── RoleRefused        422  a role that does not exist
+    ├── QueueFull          503  too many submissions wait already; nothing was stored
+    └── LeaseLost          500  a worker's claim on a job has passed to another; never shown
+
+`ExerciseFaults`, raised for exercise files that cannot be read, stands beside the
+readers in `app.authoring`.
+
+A student's wrong code is not an error but a `Report`. Our own faults are ordinary
+exceptions: logged, retried, and never shown as the user's.
+"""
+
+from typing import ClassVar
+
+
+class AppError(Exception):
+    """
+    The base of every error that a user is told about.
+
+    `message` is a format template; what it names is given as keyword arguments, kept in
+    `facts` and available to whoever writes the answer (the HTTP layer adds some of them
+    to its problem documents).
+    """
+
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Something went wrong"
+    message: ClassVar[str] = "Something went wrong. Please try again."
+
+    def __init__(self, **facts: object) -> None:
+        """Keep the facts, and make the sentence from them."""
+        self.facts = facts
+        super().__init__(self.detail)
+
+    @property
+    def detail(self) -> str:
+        """The sentence for the user: what happened, and what to do."""
+        return self.message.format_map(self.facts)
+
+    @property
+    def kind(self) -> str:
+        """A stable name for programs, such as `queue-full`."""
+        name = type(self).__name__
+        return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
+
+
+class BadRequest(AppError):
+    """A request that cannot be read; `reason` is a whole sentence."""
+
+    status = 400
+    title = "That request cannot be read"
+    message = "{reason}"
+
+
+class NotSignedIn(AppError):
+    """The call needs an account, and none was named."""
+
+    status = 401
+    title = "Please sign in"
+    message = "Send an API token as `Authorization: Bearer TOKEN`, or the session cookie."
+
+
+class Forbidden(AppError):
+    """The account is known, but may not do this."""
+
+    status = 403
+    title = "Not allowed"
+    message = "Your account may not do this. Ask your instructor if you think it should."
+
+
+class NotFound(AppError):
+    """There is nothing there, or it is another's: the answer is the same for both."""
+
+    status = 404
+    title = "Not found"
+    message = "There is no {what} called “{name}” here. Check the address, or start from the contents."
+
+
+class AccountExists(AppError):
+    """The e-mail address belongs to an account with another role."""
+
+    status = 409
+    title = "That account exists"
+    message = "There is already an account for {email}, and its role is {role}."
+
+
+class IdempotencyClash(AppError):
+    """The same Idempotency-Key came with a different body."""
+
+    status = 409
+    title = "That key was used before"
+    message = "This Idempotency-Key was already used for a different submission. Send a new key."
+
+
+class SourceRefused(AppError):
+    """The base of what can be wrong with submitted source, before it is graded."""
+
+    status = 422
+    title = "That code cannot be graded"
+    message = "{reason}"
+
+
+class SourceTooLarge(SourceRefused):
+    """The source has more bytes than is allowed."""
+
+    status = 413
+    title = "That code is too long"
+    message = "Your code has {size_bytes} bytes; at most {limit_bytes} can be graded. Please shorten it."
+
+
+class SourceNotText(SourceRefused):
+    """The source holds characters that no Python file can hold."""
+
+    title = "That code is not plain text"
+    message = "Your code holds {what} on line {line}. Delete it and try again."
+
+
+class KeyRefused(AppError):
+    """An Idempotency-Key that cannot be kept."""
+
+    status = 422
+    title = "That key cannot be used"
+    message = "An Idempotency-Key is 1 to {limit} printable ASCII characters, for example a UUID."
+
+
+class EmailRefused(AppError):
+    """Something was given as an e-mail address that is none."""
+
+    status = 422
+    title = "That is not an e-mail address"
+    message = "“{email}” is not an e-mail address. It should look like name@example.org."
+
+
+class RoleRefused(AppError):
+    """A role that does not exist."""
+
+    status = 422
+    title = "There is no such role"
+    message = "There is no role “{role}”. Choose one of: {roles}."
+
+
+class QueueFull(AppError):
+    """As many submissions wait as the queue takes. Nothing was stored."""
+
+    status = 503
+    title = "Very busy just now"
+    message = "{depth} submissions are waiting already. Yours was not stored: try again in {retry_after_s} seconds."
+
+
+class LeaseLost(AppError):
+    """
+    A worker was late: its job was given to another, so its result is dropped.
+
+    Only workers meet it. It is an AppError so that it cannot pass for a fault of ours.
+    """
+
+    title = "That job was given to another worker"
+    message = "The claim on submission {submission_id} has passed to another worker."

@@ -1,0 +1,26 @@
+"""The tables: what each row means, and what may change in it."""
+
+from app.db import Base
+from app.models.accounts import Account, ApiToken, BrowserSession, Role
+from app.models.exercises import Course, Exercise, ExerciseVersion, Lesson
+from app.models.grading import GradingRun
+from app.models.jobs import Job, JobKind, JobState
+from app.models.submissions import Submission, SubmissionKind
+
+__all__ = [
+    "Account",
+    "ApiToken",
+    "Base",
+    "BrowserSession",
+    "Course",
+    "Exercise",
+    "ExerciseVersion",
+    "GradingRun",
+    "Job",
+    "JobKind",
+    "JobState",
+    "Lesson",
+    "Role",
+    "Submission",
+    "SubmissionKind",
+]

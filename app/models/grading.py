@@ -1,0 +1,48 @@
+"""What came of running a submission."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.clock import utc_now
+from app.db import Base, new_id
+
+
+class GradingRun(Base):
+    """
+    One run and its report. Runs are appended; only `counts` may ever change.
+
+    A run that did not end (its worker was killed, or the grader failed and will try again)
+    leaves no row.
+    """
+
+    __tablename__ = "grading_run"
+    __table_args__ = (
+        UniqueConstraint("submission_id", "attempt"),
+        Index(
+            "uq_grading_run_counting",
+            "submission_id",
+            unique=True,
+            sqlite_where=text("counts"),
+            postgresql_where=text("counts"),
+        ),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submission.id"))
+    attempt: Mapped[int]
+    """1, 2, 3 … over all recorded runs of the submission, regrades included."""
+    lease_token: Mapped[str] = mapped_column(unique=True)
+    """The claim under which it ran: one claim records one run, however often it tries."""
+    seed: Mapped[str]
+    """What the fresh trials were drawn from, so that a failure replays exactly."""
+    verdict: Mapped[str] = mapped_column(index=True)
+    report: Mapped[dict[str, Any]]
+    counts: Mapped[bool]
+    """Whether this is the run that the student is shown and credited with."""
+    worker: Mapped[str]
+    """Host, process and start of the worker, to find its log by."""
+    started_at: Mapped[datetime]
+    finished_at: Mapped[datetime] = mapped_column(default=utc_now)

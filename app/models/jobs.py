@@ -1,0 +1,49 @@
+"""What waits to be graded."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.db import Base
+
+
+class JobKind(StrEnum):
+    """A live submission has a student waiting; a regrade has not."""
+
+    LIVE = "live"
+    REGRADE = "regrade"
+
+
+class JobState(StrEnum):
+    """Waiting, or claimed by a worker."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+
+
+class Job(Base):
+    """
+    A submission that is not graded yet.
+
+    The row is deleted when the run is recorded: the table stays as short as the queue, so
+    that looking for the next job stays quick however many were graded before.
+    """
+
+    __tablename__ = "job"
+    __table_args__ = (Index(None, "state", "kind", "priority", "enqueued_at"),)
+
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submission.id"), primary_key=True)
+    kind: Mapped[JobKind]
+    priority: Mapped[int]
+    """How many jobs of the same account were waiting when it came: lower goes first."""
+    state: Mapped[JobState]
+    attempts: Mapped[int]
+    """How often it was claimed."""
+    lease_owner: Mapped[str | None]
+    """`host:pid:start` of the worker that holds it."""
+    lease_token: Mapped[str | None]
+    """New with each claim; a result is taken only from who holds the newest."""
+    lease_until: Mapped[datetime | None]
+    enqueued_at: Mapped[datetime]
