@@ -1,0 +1,188 @@
+"""Courses, lessons and exercises: taking them in from files, and finding them."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session, selectinload
+
+from app import authoring
+from app.errors import NotFound
+from app.models import Course, Exercise, ExerciseVersion, Lesson
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What an import has done."""
+
+    course: str
+    lessons: int
+    exercises: int
+    new_versions: tuple[str, ...]
+    """Ids of the exercises that got a new version; empty when nothing had changed."""
+
+
+@dataclass(frozen=True)
+class ExerciseView:
+    """An exercise as a line of the contents."""
+
+    id: str
+    title: str
+    version: int
+
+
+@dataclass(frozen=True)
+class LessonView:
+    """A lesson with its exercises, in order."""
+
+    id: str
+    title: str
+    markdown: str
+    course_id: str
+    course_title: str
+    exercises: tuple[ExerciseView, ...]
+
+
+def import_course(session: Session, course: authoring.Course) -> ImportSummary:
+    """
+    Take in a course with its lessons and exercises. Doing so twice changes nothing.
+
+    An exercise whose content has changed gets a new version, which becomes the current one;
+    what was submitted to earlier versions stays with them. Lessons and exercises that the
+    course no longer has are taken off the contents, and kept.
+    """
+    _store_course(session, course)
+    session.execute(update(Lesson).where(Lesson.course_id == course.id).values(course_id=None))
+    changed: list[str] = []
+    for place, lesson in enumerate(course.lessons):
+        _store_lesson(session, lesson, course_id=course.id, position=place)
+        for place_in_lesson, exercise in enumerate(lesson.exercises):
+            row = _exercise_row(session, exercise.id)
+            row.lesson_id, row.position = lesson.id, place_in_lesson
+            if _store_version(session, row, exercise):
+                changed.append(exercise.id)
+    session.flush()
+    return ImportSummary(
+        course=course.id,
+        lessons=len(course.lessons),
+        exercises=sum(len(lesson.exercises) for lesson in course.lessons),
+        new_versions=tuple(changed),
+    )
+
+
+def list_lessons(session: Session) -> list[LessonView]:
+    """Return every lesson that a course has, in the order of courses and lessons."""
+    rows = session.execute(
+        select(Lesson, Course)
+        .join(Course, Course.id == Lesson.course_id)
+        .order_by(Course.position, Course.id, Lesson.position)
+    ).all()
+    exercises = _exercises_of(session, [lesson.id for lesson, _ in rows])
+    return [_lesson_view(lesson, course, exercises.get(lesson.id, [])) for lesson, course in rows]
+
+
+def lesson_of(session: Session, exercise_id: str) -> LessonView | None:
+    """Return the lesson that an exercise belongs to; None if no course has it any more."""
+    found = session.execute(
+        select(Lesson, Course)
+        .join(Course, Course.id == Lesson.course_id)
+        .join(Exercise, Exercise.lesson_id == Lesson.id)
+        .where(Exercise.id == exercise_id)
+    ).one_or_none()
+    if found is None:
+        return None
+    lesson, course = found
+    return _lesson_view(lesson, course, _exercises_of(session, [lesson.id]).get(lesson.id, []))
+
+
+def current_version(session: Session, exercise_id: str) -> ExerciseVersion:
+    """
+    Return the version of an exercise that is to be done now.
+
+    Raises:
+        NotFound: there is no such exercise.
+    """
+    version = session.scalar(
+        select(ExerciseVersion)
+        .join(Exercise, Exercise.current_version_id == ExerciseVersion.id)
+        .where(Exercise.id == exercise_id)
+    )
+    if version is None:
+        raise NotFound(what="exercise", name=exercise_id)
+    return version
+
+
+def _store_course(session: Session, course: authoring.Course) -> None:
+    row = session.get(Course, course.id)
+    if row is None:
+        position = session.scalar(select(func.count()).select_from(Course)) or 0
+        row = Course(id=course.id, position=position)
+        session.add(row)
+    row.title, row.summary = course.title, course.summary
+    session.flush()
+
+
+def _store_lesson(session: Session, lesson: authoring.Lesson, *, course_id: str, position: int) -> None:
+    row = session.get(Lesson, lesson.id, populate_existing=True)
+    if row is None:
+        row = Lesson(id=lesson.id)
+        session.add(row)
+    row.course_id, row.position = course_id, position
+    row.title, row.markdown = lesson.title, lesson.markdown
+    session.flush()
+    session.execute(update(Exercise).where(Exercise.lesson_id == lesson.id).values(lesson_id=None))
+
+
+def _exercise_row(session: Session, exercise_id: str) -> Exercise:
+    row = session.get(Exercise, exercise_id, populate_existing=True)
+    if row is None:
+        row = Exercise(id=exercise_id, position=0)
+        session.add(row)
+    return row
+
+
+def _store_version(session: Session, row: Exercise, exercise: authoring.Exercise) -> bool:
+    """Make the content current, and say whether this took a new version."""
+    session.flush()
+    fingerprint = exercise.fingerprint()
+    of_exercise = select(ExerciseVersion).where(ExerciseVersion.exercise_id == row.id)
+    version = session.scalar(of_exercise.where(ExerciseVersion.fingerprint == fingerprint))
+    is_new = version is None
+    if version is None:
+        last = session.scalar(select(func.max(ExerciseVersion.number)).where(
+            ExerciseVersion.exercise_id == row.id)) or 0
+        version = ExerciseVersion(
+            exercise_id=row.id, number=last + 1, fingerprint=fingerprint, content=exercise.content()
+        )
+        session.add(version)
+    # Written anew each time: the content is the truth, and a newer Kelolo may derive more from it.
+    version.task = exercise.task(version.number).to_json()
+    session.flush()
+    row.current_version_id = version.id
+    return is_new
+
+
+def _exercises_of(session: Session, lesson_ids: list[str]) -> dict[str, list[ExerciseView]]:
+    rows = session.scalars(
+        select(Exercise)
+        .where(Exercise.lesson_id.in_(lesson_ids), Exercise.current_version_id.is_not(None))
+        .options(selectinload(Exercise.current_version))
+        .order_by(Exercise.position)
+    )
+    found: dict[str, list[ExerciseView]] = {}
+    for row in rows:
+        if row.lesson_id and row.current_version:
+            version = row.current_version
+            view = ExerciseView(id=row.id, title=version.content["title"], version=version.number)
+            found.setdefault(row.lesson_id, []).append(view)
+    return found
+
+
+def _lesson_view(lesson: Lesson, course: Course, exercises: list[ExerciseView]) -> LessonView:
+    return LessonView(
+        id=lesson.id,
+        title=lesson.title,
+        markdown=lesson.markdown,
+        course_id=course.id,
+        course_title=course.title,
+        exercises=tuple(exercises),
+    )

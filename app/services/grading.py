@@ -1,0 +1,162 @@
+"""From a claimed job to a recorded run."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, selectinload
+
+from app.clock import utc_now
+from app.models import GradingRun, Job, Submission, SubmissionKind
+from app.services.jobs import GradingQueue, Lease
+from graders.report import Report, Timing, Verdict
+from graders.task import Task
+
+_GAVE_UP = (
+    "Our grader failed on this submission, more than once. This is not the fault of your code, "
+    "and it does not count. Please send it again."
+)
+
+
+@dataclass(frozen=True)
+class GradingOrder:
+    """All that a worker needs to grade one submission, with no database at hand."""
+
+    submission_id: str
+    kind: SubmissionKind
+    task: Task
+    source: str
+    seed: str
+    """32 hexadecimal digits, which the fresh trials are drawn from."""
+    attempt: int
+    queued_ms: float
+    """From being stored to being claimed."""
+    started_at: datetime
+
+
+def begin(session: Session, lease: Lease) -> GradingOrder:
+    """Collect what grading needs, and draw a seed."""
+    submission = _submission(session, lease)
+    started_at = utc_now()
+    enqueued_at = session.scalar(select(Job.enqueued_at).where(Job.submission_id == submission.id))
+    waited = started_at - (enqueued_at or started_at)
+    return GradingOrder(
+        submission_id=submission.id,
+        kind=submission.kind,
+        task=Task.from_json(submission.exercise_version.task),
+        source=submission.source,
+        seed=secrets.token_hex(16),
+        attempt=lease.attempt,
+        queued_ms=max(0.0, waited.total_seconds() * 1000),
+        started_at=started_at,
+    )
+
+
+def record(  # noqa: PLR0913  the claim, what was asked, what came of it
+    session: Session,
+    lease: Lease,
+    order: GradingOrder,
+    report: Report,
+    *,
+    queue: GradingQueue,
+    worker: str,
+) -> None:
+    """
+    Store what came of a run, and take the job off the queue, in the caller's one transaction.
+
+    Doing so twice under the same claim, because a commit may have succeeded unheard, is harmless.
+
+    Raises:
+        LeaseLost: the job has passed to another worker; nothing is stored.
+    """
+    if _is_recorded(session, lease):
+        return
+    queue.finish(session, lease)
+    fair = order.kind is SubmissionKind.CHECK and report.verdict is not Verdict.GRADER_FAULT
+    _append(
+        session,
+        GradingRun(
+            submission_id=order.submission_id,
+            lease_token=lease.token,
+            seed=order.seed,
+            verdict=report.verdict.value,
+            report=report.queued_for(order.queued_ms).to_json(),
+            # A later run of something that counts already is a regrade: which of them counts is
+            # then for a person to decide.
+            counts=fair and not _has_counting_run(session, order.submission_id),
+            worker=worker,
+            started_at=order.started_at,
+        ),
+    )
+
+
+def give_up(session: Session, lease: Lease, *, queue: GradingQueue, worker: str) -> None:
+    """
+    Record that grading failed for good and that this is our fault: the run does not count.
+
+    It needs no order, because making one may be what fails.
+
+    Raises:
+        LeaseLost: the job has passed to another worker; nothing is stored.
+    """
+    if _is_recorded(session, lease):
+        return
+    queue.finish(session, lease)
+    submission = _submission(session, lease)
+    version = submission.exercise_version
+    _append(
+        session,
+        GradingRun(
+            submission_id=submission.id,
+            lease_token=lease.token,
+            seed="",
+            verdict=Verdict.GRADER_FAULT.value,
+            report=_fault_report(version.exercise_id, version.number).to_json(),
+            counts=False,
+            worker=worker,
+            started_at=utc_now(),
+        ),
+    )
+
+
+def _submission(session: Session, lease: Lease) -> Submission:
+    return session.scalars(
+        select(Submission)
+        .where(Submission.id == lease.submission_id)
+        .options(selectinload(Submission.exercise_version))
+    ).one()
+
+
+def _is_recorded(session: Session, lease: Lease) -> bool:
+    return session.scalar(select(GradingRun.id).where(GradingRun.lease_token == lease.token)) is not None
+
+
+def _has_counting_run(session: Session, submission_id: str) -> bool:
+    counting = select(GradingRun.id).where(GradingRun.submission_id == submission_id, GradingRun.counts)
+    return session.scalar(counting) is not None
+
+
+def _append(session: Session, run: GradingRun) -> None:
+    earlier = select(func.max(GradingRun.attempt)).where(GradingRun.submission_id == run.submission_id)
+    run.attempt = (session.scalar(earlier) or 0) + 1
+    session.add(run)
+    session.flush()
+
+
+def _fault_report(exercise_id: str, version: int) -> Report:
+    return Report(
+        exercise=exercise_id,
+        version=version,
+        verdict=Verdict.GRADER_FAULT,
+        checks=(),
+        misconception=None,
+        error=None,
+        report="",
+        output="",
+        output_truncated=False,
+        tensors=(),
+        timing_ms=Timing(),
+        seed="",
+        note=_GAVE_UP,
+    )

@@ -1,0 +1,196 @@
+"""Taking in what students send, and telling what became of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, selectinload
+
+from app.errors import IdempotencyClash, KeyRefused, NotFound
+from app.models import Account, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
+from app.services.exercises import current_version
+from app.services.jobs import GradingQueue
+from app.services.sources import checked_source
+
+KEY_LIMIT = 255  # characters
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """A submission as it is asked for."""
+
+    account_id: str
+    exercise_id: str
+    kind: SubmissionKind
+    source: str
+    key: str | None
+
+
+def submit(  # noqa: PLR0913  each is a part of the request
+    session: Session,
+    *,
+    account: Account,
+    exercise_id: str,
+    source: str,
+    queue: GradingQueue,
+    kind: str = SubmissionKind.CHECK,
+    idempotency_key: str | None = None,
+) -> Submission:
+    """
+    Store a submission together with its job, or return the one stored under the same key.
+
+    Raises:
+        NotFound: there is no such exercise.
+        SourceTooLarge, SourceNotText: the source cannot be graded.
+        KeyRefused: the idempotency key is empty, too long or not printable.
+        IdempotencyClash: the account used the key before, for something else.
+        QueueFull: too many wait; nothing was stored.
+    """
+    wish = _Wish(
+        account_id=account.id,
+        exercise_id=exercise_id,
+        kind=SubmissionKind(kind),
+        source=checked_source(source),
+        key=_checked_key(idempotency_key),
+    )
+    version = current_version(session, exercise_id)
+    if earlier := _earlier(session, wish):
+        return earlier
+    queue.check_room(session)
+    try:
+        with session.begin_nested():
+            submission = _store(session, wish, version=version)
+    except IntegrityError:
+        # Another with the same key came first by a hair; anything else is no business of ours.
+        if earlier := _earlier(session, wish):
+            return earlier
+        raise
+    queue.enqueue(session, submission)
+    return submission
+
+
+def state_of(
+    session: Session, *, account: Account, submission_id: str, queue: GradingQueue
+) -> dict[str, Any]:
+    """
+    Say what became of a submission: its place in the queue, that it runs, or its report.
+
+    Raises:
+        NotFound: there is none, or it is another's (instructors and admins may read all).
+    """
+    submission = _readable(session, account, submission_id)
+    head: dict[str, Any] = {
+        "id": submission.id,
+        "exercise": submission.exercise_version.exercise_id,
+        "version": submission.exercise_version.number,
+        "kind": submission.kind.value,
+        "created_at": submission.created_at.isoformat(),
+    }
+    # The job is read first: it goes in the same commit in which the run comes, so that one
+    # that is finished between the two reads is found as a run.
+    job = session.get(Job, submission_id)
+    run = session.scalar(_shown_run(submission_id))
+    if run is not None and (run.counts or job is None):
+        return run.report | head | {"state": "graded"}
+    if job is not None and job.state == JobState.QUEUED:
+        return head | {"state": "queued", "place": queue.place(session, submission_id) or 1}
+    return head | {"state": "running"}
+
+
+def history(session: Session, *, account: Account, exercise_id: str, limit: int = 50) -> list[dict[str, Any]]:
+    """Return an account's checks of one exercise, the newest first."""
+    submissions = session.scalars(
+        _of(account, exercise_id).where(Submission.kind == SubmissionKind.CHECK).limit(limit)
+    ).all()
+    ids = [submission.id for submission in submissions]
+    runs = session.scalars(
+        select(GradingRun)
+        .where(GradingRun.submission_id.in_(ids))
+        .order_by(GradingRun.counts, GradingRun.attempt)
+    )
+    verdicts = {run.submission_id: run.verdict for run in runs}  # the last of each wins
+    states = dict(session.execute(select(Job.submission_id, Job.state).where(Job.submission_id.in_(ids))).all())
+    return [
+        {
+            "id": one.id,
+            "created_at": one.created_at.isoformat(),
+            "state": "graded" if one.id in verdicts else states.get(one.id, JobState.RUNNING).value,
+            "verdict": verdicts.get(one.id),
+        }
+        for one in submissions
+    ]
+
+
+def latest_source(session: Session, *, account: Account, exercise_id: str) -> str | None:
+    """Return what the account sent last for an exercise, checked or only run; None at first."""
+    submission = session.scalar(_of(account, exercise_id).limit(1))
+    return submission.source if submission else None
+
+
+def _checked_key(key: str | None) -> str | None:
+    if key is None:
+        return None
+    if not 0 < len(key) <= KEY_LIMIT or not (key.isascii() and key.isprintable()):
+        raise KeyRefused(limit=KEY_LIMIT)
+    return key
+
+
+def _earlier(session: Session, wish: _Wish) -> Submission | None:
+    """Return what was stored under the same key. Raises IdempotencyClash if it is not the same."""
+    if wish.key is None:
+        return None
+    earlier = session.scalar(
+        select(Submission)
+        .where(Submission.account_id == wish.account_id, Submission.idempotency_key == wish.key)
+        .options(selectinload(Submission.exercise_version))
+    )
+    if earlier is not None:
+        before = (earlier.exercise_version.exercise_id, earlier.kind, earlier.source)
+        if before != (wish.exercise_id, wish.kind, wish.source):
+            raise IdempotencyClash
+    return earlier
+
+
+def _store(session: Session, wish: _Wish, *, version: ExerciseVersion) -> Submission:
+    submission = Submission(
+        account_id=wish.account_id,
+        exercise_version_id=version.id,
+        kind=wish.kind,
+        source=wish.source,
+        idempotency_key=wish.key,
+    )
+    session.add(submission)
+    session.flush()
+    return submission
+
+
+def _readable(session: Session, account: Account, submission_id: str) -> Submission:
+    submission = session.scalar(
+        select(Submission)
+        .where(Submission.id == submission_id)
+        .options(selectinload(Submission.exercise_version))
+    )
+    if submission is None or not (submission.account_id == account.id or account.may_read_all):
+        raise NotFound(what="submission", name=submission_id)
+    return submission
+
+
+def _shown_run(submission_id: str) -> Select[tuple[GradingRun]]:
+    """Select the run that counts, or else the latest."""
+    return (
+        select(GradingRun)
+        .where(GradingRun.submission_id == submission_id)
+        .order_by(GradingRun.counts.desc(), GradingRun.attempt.desc())
+        .limit(1)
+    )
+
+
+def _of(account: Account, exercise_id: str) -> Select[tuple[Submission]]:
+    """Select an account's submissions to any version of an exercise, the newest first."""
+    return (
+        select(Submission)
+        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
+        .where(Submission.account_id == account.id, ExerciseVersion.exercise_id == exercise_id)
+        .order_by(Submission.created_at.desc(), Submission.id)
+    )
