@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeDecorator
 
 # Named constraints, because migrations can only alter what has a name.
 NAMING = {
-    "ix": "ix_%(column_0_N_label)s",
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
     "ck": "ck_%(table_name)s_%(constraint_name)s",
     "fk": "fk_%(table_name)s_%(column_0_name)s",

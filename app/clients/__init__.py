@@ -1,0 +1,1 @@
+"""What Kelolo talks to besides its database."""

@@ -1,0 +1,25 @@
+"""Bringing a database to the newest tables, or back. The steps stand in `migrations/`."""
+
+from alembic import command
+from alembic.config import Config
+
+from app.db.database import Database
+from app.settings import ROOT
+
+
+def upgrade(database: Database, revision: str = "head") -> None:
+    """Apply every step that is missing, all or none. Harmless when there is none."""
+    with database.write() as session:
+        command.upgrade(_config(session.connection()), revision)
+
+
+def downgrade(database: Database, revision: str) -> None:
+    """Undo every step behind `revision` ("base" undoes all), and with it what those tables held."""
+    with database.write() as session:
+        command.downgrade(_config(session.connection()), revision)
+
+
+def _config(connection: object) -> Config:
+    config = Config(toml_file=ROOT / "pyproject.toml")
+    config.attributes["connection"] = connection
+    return config
