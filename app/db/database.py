@@ -76,7 +76,11 @@ def _postgresql_engine(url: URL) -> Engine:
 
 def _sqlite_engine(url: URL) -> Engine:
     if url.database and url.database != ":memory:":
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        # Others may pass through the folder (the scratch folders of runs are below it), but
+        # neither list it nor read the database; SQLite gives its log files the same mode.
+        path = Path(url.database)
+        path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
     engine = create_engine(
         url, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW, json_serializer=_to_json
     )

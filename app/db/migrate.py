@@ -2,6 +2,8 @@
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from app.db.database import Database
 from app.settings import ROOT
@@ -23,3 +25,11 @@ def _config(connection: object) -> Config:
     config = Config(toml_file=ROOT / "pyproject.toml")
     config.attributes["connection"] = connection
     return config
+
+
+def is_current(database: Database) -> bool:
+    """Say whether no step is missing."""
+    script = ScriptDirectory.from_config(_config(None))
+    with database.read() as session:
+        context = MigrationContext.configure(session.connection())
+        return set(context.get_current_heads()) == set(script.get_heads())

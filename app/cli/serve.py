@@ -1,0 +1,111 @@
+"""`kelolo serve`, and its two halves `kelolo web` and `kelolo worker`."""
+
+import argparse
+import socket
+import sys
+
+import uvicorn
+
+from app.cli.configuration import require_current, settings_from
+from app.cli.content import described, import_courses
+from app.db import Database
+from app.db.migrate import upgrade
+from app.errors import AppError
+from app.main import create_app
+from app.settings import Settings
+from app.worker import Supervisor, run_worker
+
+BACKLOG = 2048
+# Streams of waiting browsers never end by themselves: at SIGTERM they are cut after this long.
+SHUTDOWN_S = 5
+
+
+class AddressTaken(AppError):
+    """The address to listen on is in use, or not ours."""
+
+    title = "That address cannot be used"
+    message = "Cannot listen on {host}:{port} ({reason}). Choose another port with --port."
+
+
+class Server(uvicorn.Server):
+    """Says where it can be reached, at the moment from which that is true."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to accept connections, then say so."""
+        await super().startup(sockets)
+        if self.started and sockets:
+            host, port = sockets[0].getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            print(f"Kelolo is ready on http://{shown}:{port}", flush=True)
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Describe the commands."""
+    serve = subparsers.add_parser("serve", help="web server and grading in one command")
+    web = subparsers.add_parser("web", help="the web server alone")
+    worker = subparsers.add_parser("worker", help="grading alone")
+    for command in (serve, web):
+        command.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
+        command.add_argument("--port", metavar="P", type=int, help="port to listen on (default: 8000)")
+    for command in (serve, worker):
+        command.add_argument(
+            "--workers", metavar="N", type=int, help="how many to grade at once (default: one a core)"
+        )
+    serve.set_defaults(handler=serve_all)
+    web.set_defaults(handler=serve_web)
+    worker.set_defaults(handler=work)
+
+
+def serve_all(args: argparse.Namespace) -> int:
+    """Bring the database up to date, take in the exercises, and serve and grade until stopped."""
+    settings = settings_from(args)
+    with _listen(settings) as listener:
+        _prepare(settings)
+        with Supervisor(settings):
+            return _run_web(settings, listener)
+
+
+def serve_web(args: argparse.Namespace) -> int:
+    """Serve until stopped."""
+    settings = settings_from(args)
+    require_current(Database(settings.database_url))
+    with _listen(settings) as listener:
+        return _run_web(settings, listener)
+
+
+def work(args: argparse.Namespace) -> int:
+    """Grade until stopped."""
+    settings = settings_from(args)
+    require_current(Database(settings.database_url))
+    run_worker(settings)
+    return 0
+
+
+def _prepare(settings: Settings) -> None:
+    database = Database(settings.database_url)
+    upgrade(database)
+    if settings.exercises.is_dir():
+        for summary in import_courses(database, settings.exercises):
+            sys.stderr.write(f"{described(summary)}\n")
+    database.dispose()
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """Take the port first of all: it is what most often cannot be had. Raises AddressTaken."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise AddressTaken(host=settings.host, port=settings.port, reason=error.strerror) from None
+
+
+def _run_web(settings: Settings, listener: socket.socket) -> int:
+    config = uvicorn.Config(
+        create_app(settings),
+        timeout_graceful_shutdown=SHUTDOWN_S,
+        log_level="warning",
+        server_header=False,
+    )
+    server = Server(config)
+    server.run(sockets=[listener])
+    return 0 if server.started else 3

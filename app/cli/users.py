@@ -1,0 +1,43 @@
+"""`kelolo user add` and `kelolo token create`."""
+
+import argparse
+
+from app.cli.configuration import open_database
+from app.models import Role
+from app.services import accounts
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Describe the commands."""
+    user = subparsers.add_parser("user", help="make accounts").add_subparsers(metavar="ACTION", required=True)
+    add = user.add_parser("add", help="make an account, or find it there already")
+    add.add_argument("email", metavar="EMAIL")
+    add.add_argument("--role", required=True, choices=[role.value for role in Role if role is not Role.GUEST])
+    add.set_defaults(handler=add_user)
+    token = subparsers.add_parser("token", help="make API tokens").add_subparsers(
+        metavar="ACTION", required=True
+    )
+    create = token.add_parser("create", help="make a token for an account, and print it alone")
+    create.add_argument("email", metavar="EMAIL")
+    create.add_argument("--label", default="", help="what it is for")
+    create.set_defaults(handler=create_token)
+
+
+def add_user(args: argparse.Namespace) -> int:
+    """Make the account and say so."""
+    with open_database(args).write() as session:
+        account = accounts.add_user(session, email=args.email, role=args.role)
+        print(f"{account.email} is {_with_article(account.role)}.")
+    return 0
+
+
+def create_token(args: argparse.Namespace) -> int:
+    """Print the token alone, so that a script can take it as it is."""
+    with open_database(args).write() as session:
+        token = accounts.create_token(session, email=args.email, label=args.label)
+    print(token)
+    return 0
+
+
+def _with_article(role: Role) -> str:
+    return f"{'an' if role.value[0] in 'aeiou' else 'a'} {role.value}"

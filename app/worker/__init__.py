@@ -1,0 +1,11 @@
+"""
+The worker: takes jobs off the queue, has them graded behind walls, and records what came out.
+
+It is a process of its own, because the web server must answer while code runs, and because a
+process that forks must not hold an event loop.
+"""
+
+from app.worker.process import run_worker
+from app.worker.supervisor import Supervisor
+
+__all__ = ["Supervisor", "run_worker"]

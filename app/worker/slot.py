@@ -1,0 +1,165 @@
+"""One slot of a worker: a thread with a warm grader of its own, which grades one job at a time."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+
+import structlog
+
+from app.clients.bells import WorkerBell, ring_webs, ring_workers
+from app.db import Database
+from app.errors import LeaseLost
+from app.models import SubmissionKind
+from app.services import grading
+from app.services.grading import GradingOrder
+from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
+from graders.grader import Grader, GraderFault
+from graders.report import Report
+
+POLL_S = 1.0
+"""How long a lost bell can delay a job."""
+HOLD_LIMIT_S = 180.0
+"""How long a lease is renewed: far above any limit on a run, so beyond it the slot is stuck."""
+FAULTS_BEFORE_NEW_GRADER = 2
+REST_S = 1.0
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all slots of a worker share."""
+
+    database: Database
+    queue: GradingQueue
+    data: Path
+    scratch: Path
+    owner: str
+    stop: Event
+
+
+@dataclass(frozen=True)
+class _Holding:
+    """The job in hand."""
+
+    lease: Lease
+    since_s: float  # monotonic
+
+
+class Slot(Thread):
+    """A daemon thread, so that a stuck run cannot keep the worker from ending."""
+
+    def __init__(self, surroundings: Surroundings, *, number: int) -> None:
+        """Prepare; `start` begins to work."""
+        super().__init__(name=f"slot-{number}", daemon=True)
+        self._around = surroundings
+        self._scratch = surroundings.scratch / str(number)
+        self._holding: _Holding | None = None
+        self._faults = 0
+
+    def run(self) -> None:
+        """Work until told to stop, whatever happens."""
+        with WorkerBell(self._around.data) as bell:
+            while not self._around.stop.is_set():
+                try:
+                    self._work_with_one_grader(bell)
+                except Exception:
+                    # The database is away, or the grader did not start: say so, and try anew.
+                    log.exception("slot failed", slot=self.name)
+                    self._around.stop.wait(REST_S)
+
+    def renew(self) -> None:
+        """Hold on to the job in hand. Called from outside, because the slot itself is busy."""
+        holding = self._holding
+        if holding is None or time.monotonic() - holding.since_s > HOLD_LIMIT_S:
+            return
+        try:
+            with self._around.database.write() as session:
+                self._around.queue.renew(session, holding.lease)
+        except LeaseLost:
+            log.info("lease lost", submission=holding.lease.submission_id)
+
+    def give_back(self) -> None:
+        """Let another worker have the job in hand, because this one must end now."""
+        holding = self._holding
+        if holding is not None:
+            self._release(holding.lease, tried=False)
+
+    def _work_with_one_grader(self, bell: WorkerBell) -> None:
+        self._faults = 0
+        self._scratch.mkdir(mode=0o711, exist_ok=True)
+        with Grader(scratch=self._scratch) as grader:
+            log.info("slot ready", slot=self.name)
+            while not self._around.stop.is_set() and self._faults < FAULTS_BEFORE_NEW_GRADER:
+                lease = self._claim()
+                if lease is None:
+                    bell.wait(POLL_S)
+                else:
+                    self._handle(grader, lease)
+
+    def _claim(self) -> Lease | None:
+        with self._around.database.write() as session:
+            return self._around.queue.claim(session, owner=self._around.owner)
+
+    def _handle(self, grader: Grader, lease: Lease) -> None:
+        self._holding = _Holding(lease=lease, since_s=time.monotonic())
+        try:
+            if lease.exhausted:
+                self._give_up(lease)
+            else:
+                self._grade(grader, lease)
+        except LeaseLost:
+            log.info("result came too late", submission=lease.submission_id)
+        except GraderFault:
+            self._faults += 1
+            log.exception("grader fault", submission=lease.submission_id, attempt=lease.attempt)
+            self._retry_or_give_up(lease)
+        except Exception:
+            # Unforeseen, so the grader's state is unknown as well: take a new one.
+            log.exception("grading failed", submission=lease.submission_id, attempt=lease.attempt)
+            self._retry_or_give_up(lease)
+            raise
+        finally:
+            self._holding = None
+
+    def _grade(self, grader: Grader, lease: Lease) -> None:
+        self._ring(lease, "running")
+        with self._around.database.read() as session:
+            order = grading.begin(session, lease)
+        report = _judge(grader, order)
+        with self._around.database.write() as session:
+            grading.record(
+                session, lease, order, report, queue=self._around.queue, worker=self._around.owner
+            )
+        self._faults = 0
+        self._ring(lease, "graded")
+
+    def _retry_or_give_up(self, lease: Lease) -> None:
+        try:
+            if lease.attempt < MAX_ATTEMPTS:
+                self._release(lease, tried=True)
+            else:
+                self._give_up(lease)
+        except LeaseLost:
+            log.info("lease lost", submission=lease.submission_id)
+
+    def _give_up(self, lease: Lease) -> None:
+        with self._around.database.write() as session:
+            grading.give_up(session, lease, queue=self._around.queue, worker=self._around.owner)
+        self._ring(lease, "graded")
+
+    def _release(self, lease: Lease, *, tried: bool) -> None:
+        with self._around.database.write() as session:
+            self._around.queue.release(session, lease, tried=tried)
+        self._ring(lease, "queued")
+        ring_workers(self._around.data)
+
+    def _ring(self, lease: Lease, state: str) -> None:
+        ring_webs(self._around.data, lease.submission_id, state)
+
+
+def _judge(grader: Grader, order: GradingOrder) -> Report:
+    if order.kind is SubmissionKind.RUN:
+        return grader.run(order.task, order.source)
+    return grader.grade(order.task, order.source, seed=order.seed)
