@@ -1,8 +1,11 @@
 """`kelolo serve`, and its two halves `kelolo web` and `kelolo worker`."""
 
 import argparse
+import signal
 import socket
 import sys
+from types import FrameType
+from typing import NoReturn
 
 import uvicorn
 
@@ -59,6 +62,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def serve_all(args: argparse.Namespace) -> int:
     """Bring the database up to date, take in the exercises, and serve and grade until stopped."""
     settings = settings_from(args)
+    signal.signal(signal.SIGTERM, _leave)
     with _listen(settings) as listener:
         _prepare(settings)
         with Supervisor(settings):
@@ -69,6 +73,7 @@ def serve_web(args: argparse.Namespace) -> int:
     """Serve until stopped."""
     settings = settings_from(args)
     require_current(Database(settings.database_url))
+    signal.signal(signal.SIGTERM, _leave)
     with _listen(settings) as listener:
         return _run_web(settings, listener)
 
@@ -97,6 +102,11 @@ def _listen(settings: Settings) -> socket.socket:
         return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise AddressTaken(host=settings.host, port=settings.port, reason=error.strerror) from None
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """End in good order. Uvicorn, when it has shut down, raises once more the signal it got."""
+    raise SystemExit(0)
 
 
 def _run_web(settings: Settings, listener: socket.socket) -> int:

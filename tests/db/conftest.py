@@ -1,0 +1,121 @@
+"""A small course, an account and a queue, for the tests of what is stored."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.db import Database
+from app.models import Account, Exercise, ExerciseVersion, Role, Submission
+from app.services.jobs import LeaseQueue
+from app.services.submissions import submit
+from graders.report import Report, Timing, Verdict
+from graders.task import Check, Output, Task
+
+EXERCISE = "make-a-table"
+Submit = Callable[..., Submission]
+
+
+@dataclass
+class Watch:
+    """A clock that only moves when told to."""
+
+    now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """Return the time; each look is a millisecond later, so that order is never a matter of luck."""
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def watch() -> Watch:
+    """Return a clock that the test moves."""
+    return Watch()
+
+
+@pytest.fixture
+def queue(watch: Watch) -> LeaseQueue:
+    """Return a queue with leases of 30 seconds and room for 200, by the test's clock."""
+    return LeaseQueue(lease_s=30, limit=200, clock=watch)
+
+
+@pytest.fixture
+def version(database: Database) -> ExerciseVersion:
+    """Store an exercise with one version, and return the version."""
+    task = Task(
+        exercise=EXERCISE,
+        version=1,
+        setup="import torch",
+        solution="table = torch.zeros(2, 3)",
+        outputs=(Output(name="table"),),
+        checks=(Check(id="table", title="The table", kind="value", of="table"),),
+    )
+    version = ExerciseVersion(
+        exercise_id=EXERCISE, number=1, fingerprint="0" * 64, content={"title": "A table"}, task=task.to_json()
+    )
+    with database.write() as session:
+        exercise = Exercise(id=EXERCISE, position=0)
+        session.add(exercise)
+        session.flush()
+        session.add(version)
+        session.flush()
+        exercise.current_version_id = version.id
+    return version
+
+
+@pytest.fixture
+def new_account(database: Database) -> Callable[..., Account]:
+    """Return a function that stores an account."""
+    numbers = itertools.count(1)
+
+    def make(role: Role = Role.STUDENT) -> Account:
+        account = Account(email=f"person{next(numbers)}@example.org", role=role)
+        with database.write() as session:
+            session.add(account)
+        return account
+
+    return make
+
+
+@pytest.fixture
+def account(new_account: Callable[..., Account]) -> Account:
+    """Store a student's account."""
+    return new_account()
+
+
+@pytest.fixture
+def send(database: Database, queue: LeaseQueue, account: Account, version: ExerciseVersion) -> Submit:
+    """Return a function that submits, as one request would."""
+
+    def send_one(source: str = "table = 1", **wishes: object) -> Submission:
+        wishes = {"account": account, "exercise_id": EXERCISE, "queue": queue} | wishes
+        with database.write() as session:
+            return submit(session, source=source, **wishes)  # type: ignore[arg-type]
+
+    return send_one
+
+
+@pytest.fixture
+def report() -> Report:
+    """Return a report as a grader gives it."""
+    return Report(
+        exercise=EXERCISE,
+        version=1,
+        verdict=Verdict.PASSED,
+        checks=(),
+        misconception=None,
+        error=None,
+        report="",
+        output="",
+        output_truncated=False,
+        tensors=(),
+        timing_ms=Timing(run=10.0, judge=5.0, total=15.0),
+        seed="0",
+    )

@@ -1,0 +1,301 @@
+"""The queue hands each job to one worker at a time, in a fair order, and loses none."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from app.db import Database
+from app.errors import LeaseLost, QueueFull
+from app.models import Account, Job, JobKind, Submission
+from app.services.jobs import MAX_ATTEMPTS, Lease, LeaseQueue
+from app.services.owners import this_process
+
+Send = Callable[..., Submission]
+ELSEWHERE = "another-machine/0/0:1:1"
+
+
+@pytest.fixture
+def claim(database: Database, queue: LeaseQueue) -> Callable[..., Lease | None]:
+    """Return a function that claims a job in a transaction of its own."""
+
+    def claim_one(owner: str = ELSEWHERE) -> Lease | None:
+        with database.write() as session:
+            return queue.claim(session, owner=owner)
+
+    return claim_one
+
+
+@pytest.fixture
+def claimed(claim: Callable[..., Lease | None]) -> Callable[..., Lease]:
+    """Return a function that claims a job which must be there."""
+
+    def claim_one(owner: str = ELSEWHERE) -> Lease:
+        lease = claim(owner)
+        assert lease is not None
+        return lease
+
+    return claim_one
+
+
+def test_empty_queue_has_nothing_to_claim(claim: Callable[..., Lease | None]) -> None:
+    """A worker that asks an empty queue is told so."""
+    assert claim() is None
+
+
+def test_each_job_is_claimed_once_by_many_threads(
+    database: Database, queue: LeaseQueue, send: Send
+) -> None:
+    """Eight workers that race for forty jobs get forty different ones."""
+    sent = {send(f"number = {number}").id for number in range(40)}
+
+    def work(number: int) -> list[str]:
+        won: list[str] = []
+        while True:
+            with database.write() as session:
+                lease = queue.claim(session, owner=f"another-machine/0/0:{number}:1")
+            if lease is None:
+                return won
+            won.append(lease.submission_id)
+
+    with ThreadPoolExecutor(8) as pool:
+        claims = [one for won in pool.map(work, range(8)) for one in won]
+    assert sorted(claims) == sorted(sent)
+
+
+CLAIM_ALL = """
+import sys
+from app.db import Database
+from app.services.jobs import LeaseQueue
+from app.services.owners import this_process
+database, queue = Database(sys.argv[1]), LeaseQueue()
+sys.stdin.read()
+while True:
+    with database.write() as session:
+        lease = queue.claim(session, owner=this_process())
+    if lease is None:
+        break
+    print(lease.submission_id)
+    with database.write() as session:
+        queue.finish(session, lease)
+"""
+
+
+def test_each_job_is_claimed_once_by_many_processes(database: Database, send: Send) -> None:
+    """Processes that start at the same signal share the jobs out, each to one of them."""
+    sent = {send(f"number = {number}").id for number in range(30)}
+    url = database.url.render_as_string(hide_password=False)
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIM_ALL, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    claims = [line for worker in workers for line in worker.communicate()[0].split()]
+    assert sorted(claims) == sorted(sent)
+
+
+def test_finished_job_is_gone(
+    database: Database, queue: LeaseQueue, send: Send, claim: Callable[..., Lease | None]
+) -> None:
+    """What was finished is never handed out again."""
+    send()
+    lease = claim()
+    assert lease is not None
+    with database.write() as session:
+        queue.finish(session, lease)
+    assert claim() is None
+
+
+def test_claimed_job_is_not_handed_out_while_its_lease_holds(
+    send: Send, claim: Callable[..., Lease | None], watch: Any
+) -> None:
+    """A worker on another machine keeps its job until the lease is over, and no longer."""
+    send()
+    assert claim() is not None
+    watch.pass_by(29)
+    assert claim() is None
+    watch.pass_by(2)
+    assert claim() is not None
+
+
+def test_late_worker_cannot_finish_a_job_that_passed_on(
+    database: Database, queue: LeaseQueue, send: Send, claimed: Callable[..., Lease], watch: Any
+) -> None:
+    """A worker given up for dead comes back, and is refused; its successor is not."""
+    send()
+    late = claimed()
+    watch.pass_by(31)
+    successor = claimed()
+    with pytest.raises(LeaseLost), database.write() as session:
+        queue.finish(session, late)
+    with database.write() as session:
+        queue.finish(session, successor)
+
+
+def test_late_worker_cannot_release_or_renew_a_job_that_passed_on(
+    database: Database, queue: LeaseQueue, send: Send, claimed: Callable[..., Lease], watch: Any
+) -> None:
+    """Giving back or holding on needs the newest claim as well."""
+    send()
+    late = claimed()
+    watch.pass_by(31)
+    successor = claimed()
+    with database.write() as session:
+        queue.release(session, late)
+    with pytest.raises(LeaseLost), database.write() as session:
+        queue.renew(session, late)
+    with database.write() as session:
+        queue.finish(session, successor)
+
+
+def test_renewed_lease_holds_longer(
+    database: Database, queue: LeaseQueue, send: Send, claim: Callable[..., Lease | None], watch: Any
+) -> None:
+    """A worker that says it is still busy keeps its job."""
+    send()
+    lease = claim()
+    assert lease is not None
+    watch.pass_by(25)
+    with database.write() as session:
+        renewed = queue.renew(session, lease)
+    watch.pass_by(25)
+    assert claim() is None
+    assert renewed.until > lease.until
+
+
+def test_job_of_a_dead_process_is_free_at_once(send: Send, claim: Callable[..., Lease | None]) -> None:
+    """A killed worker on this machine is noticed without waiting for its lease to end."""
+    send()
+    worker = subprocess.Popen(
+        [sys.executable, "-c", "from app.services.owners import *; print(this_process()); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert worker.stdout is not None
+    owner = worker.stdout.readline().strip()
+    assert claim(owner) is not None
+    assert claim() is None
+    worker.kill()
+    worker.communicate()
+    lease = claim()
+    assert lease is not None
+    assert lease.attempt == 2
+
+
+def test_reused_process_number_does_not_keep_a_job(send: Send, claim: Callable[..., Lease | None]) -> None:
+    """Another process under the dead worker's number does not pass for it."""
+    send()
+    host, pid, _start = this_process().rsplit(":", 2)
+    assert claim(f"{host}:{pid}:1") is not None
+    assert claim() is not None
+
+
+def test_job_of_a_living_process_is_not_taken(send: Send, claim: Callable[..., Lease | None]) -> None:
+    """A worker of this machine that lives keeps its job."""
+    send()
+    assert claim(this_process()) is not None
+    assert claim() is None
+
+
+def test_job_is_exhausted_after_three_attempts(
+    send: Send, claimed: Callable[..., Lease], watch: Any
+) -> None:
+    """The fourth claim says that the job is not to be run again."""
+    send()
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        lease = claimed()
+        assert (lease.attempt, lease.exhausted) == (attempt, False)
+        watch.pass_by(31)
+    assert claimed().exhausted
+
+
+def test_released_job_can_be_claimed_at_once(
+    database: Database, queue: LeaseQueue, send: Send, claimed: Callable[..., Lease]
+) -> None:
+    """A job given back after a fault counts as tried; one given back at shutdown does not."""
+    send()
+    for tried, next_attempt in ((True, 2), (False, 2)):
+        lease = claimed()
+        with database.write() as session:
+            queue.release(session, lease, tried=tried)
+    assert claimed().attempt == next_attempt
+
+
+def test_waiting_jobs_of_one_account_do_not_hold_up_another(
+    send: Send, claimed: Callable[..., Lease], new_account: Callable[..., Account]
+) -> None:
+    """Ten jobs of one student let another's only one pass after the first."""
+    many = [send(f"number = {number}").id for number in range(10)]
+    one = send("mine = 1", account=new_account()).id
+    order = [claimed().submission_id for _ in range(11)]
+    assert order == [many[0], one, *many[1:]]
+
+
+def test_regrades_wait_for_live_submissions(
+    database: Database, queue: LeaseQueue, send: Send, claimed: Callable[..., Lease]
+) -> None:
+    """A student who waits goes before a regrade that came first."""
+    old = send("old = 1")
+    lease = claimed()
+    with database.write() as session:
+        queue.finish(session, lease)
+        queue.enqueue(session, old, kind=JobKind.REGRADE)
+    live = [send("new = 1").id, send("new = 2").id]
+    assert [claimed().submission_id for _ in range(3)] == [*live, old.id]
+
+
+def test_place_counts_down_as_others_are_claimed(
+    database: Database, queue: LeaseQueue, send: Send, claim: Callable[..., Lease | None]
+) -> None:
+    """A waiting student is told 3, then 2, then 1, then that it runs."""
+    ids = [send(f"number = {number}").id for number in range(3)]
+    places = []
+    for _ in range(4):
+        with database.read() as session:
+            places.append(queue.place(session, ids[-1]))
+        claim()
+    assert places == [3, 2, 1, None]
+
+
+def test_full_queue_refuses_before_anything_is_stored(
+    database: Database, send: Send, watch: Any
+) -> None:
+    """With no room left, a submission leaves neither itself nor a job behind."""
+    small = LeaseQueue(limit=2, clock=watch)
+    send("number = 1", queue=small)
+    send("number = 2", queue=small)
+    with pytest.raises(QueueFull) as refusal:
+        send("number = 3", queue=small)
+    assert refusal.value.status == 503
+    assert refusal.value.facts["retry_after_s"] == 5
+    with database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Submission)) == 2
+        assert session.scalar(select(func.count()).select_from(Job)) == 2
+
+
+def test_claim_makes_room_in_a_full_queue(send: Send, database: Database, watch: Any) -> None:
+    """What is being graded does not wait, and so does not count."""
+    small = LeaseQueue(limit=1, clock=watch)
+    send("number = 1", queue=small)
+    with database.write() as session:
+        assert small.claim(session, owner=ELSEWHERE) is not None
+    send("number = 2", queue=small)
+
+
+def test_regrades_leave_room_for_live_submissions(
+    database: Database, send: Send, claimed: Callable[..., Lease], watch: Any
+) -> None:
+    """A class that is regraded does not shut the door on those who work now."""
+    small = LeaseQueue(limit=1, clock=watch)
+    old = send("old = 1", queue=small)
+    lease = claimed()
+    with database.write() as session:
+        small.finish(session, lease)
+        small.enqueue(session, old, kind=JobKind.REGRADE)
+    send("new = 1", queue=small)
