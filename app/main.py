@@ -1,0 +1,51 @@
+"""The web application: routes, guards and static files put together."""
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from app.settings import Settings
+from app.web import attempts, exercises, health, problems, reference, sessions, submissions
+from app.web.guards import Guards
+from app.web.pages import STATIC
+from app.web.problems import Problem
+from app.web.site import Site
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Build the application. The database must be at the newest migration by the first request."""
+    site = Site(settings)
+    app = FastAPI(
+        title="Kelolo",
+        version="1",
+        summary="Auto-graded coding exercises for PyTorch.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # the usual pages come from a CDN with inline scripts; ours is app.web.reference
+        redoc_url=None,
+        lifespan=site.lifespan,
+    )
+    app.state.site = site
+    problems.install(app, site.pages)
+    for noun in (submissions, sessions, health, reference, exercises, attempts):
+        app.include_router(noun.router)
+    app.mount("/static", CachedFiles(directory=STATIC), name="static")
+
+    def answer(request: Request, problem: Problem) -> Response:
+        return problems.answer(request, problem, pages=site.pages)
+
+    app.add_middleware(Guards, answer=answer)
+    return app
+
+
+class CachedFiles(StaticFiles):
+    """Static files; one that is asked for by its fingerprint may be kept for ever."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Answer with a file."""
+        response = await super().get_response(path, scope)
+        fingerprinted = scope["query_string"].startswith(b"v=")
+        keep = "public, max-age=31536000, immutable" if fingerprinted else "public, no-cache"
+        response.headers["Cache-Control"] = keep
+        return response

@@ -1,0 +1,1 @@
+"""What browsers and programs meet: pages, the HTTP API, and the guards before both."""

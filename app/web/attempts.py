@@ -1,0 +1,138 @@
+"""
+The pages of submissions: sending code from the editor's form, watching it, looking at it again.
+
+htmx asks for parts of a page, and a browser without JavaScript for whole ones, at the same addresses.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Request, Response
+from fastapi.responses import RedirectResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from app.models import Account, Submission, SubmissionKind
+from app.web.exercises import exercise_context, history_context, visitor_context
+from app.web.site import Site, SiteOfRequest
+from app.web.submissions import store
+from app.web.visitors import CurrentAccount, CurrentVisitor, Visitor
+from app.web.waiting import follow, look, wait_until_graded
+
+router = APIRouter(include_in_schema=False)
+
+PAGE_WAIT_S = 3.0
+"""How long a whole page waits for the verdict: most come sooner, and without JavaScript it saves a reload."""
+REFRESH_S = 2
+
+
+@router.post("/exercises/{exercise_id}/submissions")
+def post_attempt(
+    *,
+    site: SiteOfRequest,
+    request: Request,
+    visitor: CurrentVisitor,
+    exercise_id: str,
+    source: Annotated[str, Form()] = "",
+    kind: Annotated[SubmissionKind, Form()] = SubmissionKind.CHECK,
+) -> Response:
+    """Take in what is in the editor; answer with the part of the page that follows it, or go to its page."""
+    # Forms send line ends as CR LF, whatever was typed.
+    text = source.replace("\r\n", "\n")
+    state = store(site, visitor.account, exercise_id, source=text, kind=kind)
+    if _by_htmx(request):
+        answer: Response = site.pages.page("submissions/live.html", attempt=state)
+    else:
+        answer = RedirectResponse(f"/submissions/{state['id']}", status_code=303)
+    visitor.remember(answer)
+    return answer
+
+
+@router.get("/submissions/{submission_id}")
+async def get_attempt(
+    site: SiteOfRequest, request: Request, visitor: CurrentVisitor, submission_id: str
+) -> Response:
+    """Show an earlier attempt: its code in the editor, and its result."""
+    state = await wait_until_graded(site, visitor.account, submission_id, wait_s=PAGE_WAIT_S)
+    if _by_htmx(request):
+        return await run_in_threadpool(_attempt_part, site, visitor.account, state)
+    return await run_in_threadpool(_attempt_page, site, visitor, state)
+
+
+def _exists(site: SiteOfRequest, account: CurrentAccount, submission_id: str) -> None:
+    look(site, account, submission_id)
+
+
+@router.get(
+    "/submissions/{submission_id}/events",
+    response_class=EventSourceResponse,
+    dependencies=[Depends(_exists)],
+)
+async def get_attempt_events(
+    site: SiteOfRequest, account: CurrentAccount, submission_id: str
+) -> AsyncGenerator[ServerSentEvent]:
+    """Stream what changes on the page, as HTML; `end` tells the browser not to connect again."""
+    async with aclosing(follow(site, account, submission_id)) as states:
+        async for state in states:
+            html = await run_in_threadpool(_update, site, account, state)
+            yield ServerSentEvent(raw_data=html, event="state")
+    yield ServerSentEvent(raw_data="graded", event="end")
+
+
+def _update(site: Site, account: Account, state: dict[str, Any]) -> str:
+    """Return the state, and once there is a result, that and the list of attempts with it."""
+    with site.database.read() as session:
+        history = history_context(session, account, state["exercise"])
+    return site.pages.text(
+        "submissions/update.html",
+        **history,
+        part="submissions/state.html",
+        attempt=state,
+        load_source=None,
+        swap=True,
+    )
+
+
+def _attempt_part(site: Site, account: Account, state: dict[str, Any]) -> Response:
+    with site.database.read() as session:
+        history = history_context(session, account, state["exercise"])
+        source = _source(session.get(Submission, state["id"]))
+    return site.pages.page(
+        "submissions/update.html",
+        **history,
+        part="submissions/live.html",
+        attempt=state,
+        load_source=source,
+        swap=True,
+    )
+
+
+def _attempt_page(site: Site, visitor: Visitor, state: dict[str, Any]) -> Response:
+    with site.database.read() as session:
+        exercise = exercise_context(session, state["exercise"])
+        history = history_context(session, visitor.account, state["exercise"])
+        source = _source(session.get(Submission, state["id"]))
+    page = site.pages.page(
+        "exercises/exercise.html",
+        **exercise,
+        **history,
+        **visitor_context(visitor),
+        source=source,
+        attempt=state,
+        shown_attempt=state["id"],
+        refresh_s=None if state["state"] == "graded" else REFRESH_S,
+        load_source=None,
+        swap=False,
+    )
+    visitor.remember(page)
+    return page
+
+
+def _source(submission: Submission | None) -> str:
+    # It was found a moment ago, and submissions are never deleted.
+    return submission.source if submission else ""
+
+
+def _by_htmx(request: Request) -> bool:
+    return request.headers.get("hx-request") == "true"

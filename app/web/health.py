@@ -1,0 +1,35 @@
+"""Whether the site is alive, and whether it can serve: for supervisors and load balancers."""
+
+from fastapi import APIRouter, Response
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.services import exercises
+from app.web.problems import Problem, document
+from app.web.shapes import json_answer, problems
+from app.web.site import SiteOfRequest
+
+router = APIRouter(tags=["health"])
+
+_NOT_READY = Problem(
+    status=503,
+    title="Not ready",
+    detail="The database can't be read. Is it running, and has `kelolo migrate` been run?",
+    headers={"Retry-After": "5"},
+)
+
+
+@router.get("/healthz", summary="Is the server alive?")
+def healthz() -> Response:
+    """Answer as long as the process does."""
+    return json_answer({"status": "alive"})
+
+
+@router.get("/readyz", responses=problems(503), summary="Can the server do its work?")
+def readyz(site: SiteOfRequest) -> Response:
+    """Answer with 200 if the database can be read and has its tables."""
+    try:
+        with site.database.read() as session:
+            exercises.list_lessons(session)
+    except SQLAlchemyError:
+        return document(_NOT_READY)
+    return json_answer({"status": "ready"})

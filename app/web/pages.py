@@ -1,0 +1,54 @@
+"""Turning templates into HTML: the environment, and addresses of static files that may be cached for ever."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from app.settings import ROOT
+from app.web import wording
+
+STATIC = ROOT / "static"
+_FILTERS = ("headline", "named", "past_look", "status_look", "summary", "timing", "tone", "utc")
+
+
+class Pages:
+    """Renders templates. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Read the fingerprints of all static files; templates are read when first used."""
+        self._assets = {str(file.relative_to(STATIC)): _fingerprint(file) for file in _files(STATIC)}
+        self._environment = Environment(
+            loader=FileSystemLoader(ROOT / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters |= {name: getattr(wording, name) for name in _FILTERS}
+        self._environment.globals |= {"asset": self.asset, "first_failure": wording.first_failure}
+
+    def asset(self, name: str) -> str:
+        """Return the address of a static file, which changes with its content. Raises: KeyError."""
+        return f"/static/{name}?v={self._assets[name]}"
+
+    def text(self, template: str, **context: Any) -> str:  # noqa: ANN401  whatever the template shows
+        """Render a template to text."""
+        # What a student's code printed may hold half a surrogate pair, which no page can.
+        rendered = self._environment.get_template(template).render(**context)
+        return rendered.encode("utf-8", "replace").decode("utf-8")
+
+    def page(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:  # noqa: ANN401
+        """Render a template as an answer. It is somebody's own, so no cache but the browser's keeps it."""
+        headers = {"Cache-Control": "private, no-cache", "Vary": "Cookie, HX-Request"}
+        return HTMLResponse(self.text(template, **context), status_code=status, headers=headers)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def _fingerprint(file: Path) -> str:
+    return sha256(file.read_bytes()).hexdigest()[:12]

@@ -1,0 +1,171 @@
+"""
+Markdown of lessons and tasks, made into HTML that is safe to put into a page.
+
+The order matters: Markdown is rendered, the result is sanitised, and only then do formulas take the
+place of their markers. MathML can't go through the sanitiser (it would have to allow the very elements
+that parsers treat in special ways), so it is built here from an allow-list, element by element.
+"""
+
+import html
+import re
+import secrets
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+import nh3
+from latex2mathml.converter import convert_to_element
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.lexers.python import PythonLexer
+from pygments.lexers.special import TextLexer
+from pygments.util import ClassNotFound
+
+_TAGS = {
+    "a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "hr", "img", "li", "ol", "p",
+    "pre", "span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "div": {"class"},
+    "img": {"src", "alt", "title"},
+    "ol": {"start"},
+    "pre": {"class", "tabindex"},
+    "span": {"class"},
+}
+_MATH_TAGS = {
+    "math", "mfenced", "mfrac", "mi", "mn", "mo", "mover", "mpadded", "mphantom", "mroot", "mrow", "mspace",
+    "msqrt", "mstyle", "msub", "msubsup", "msup", "mtable", "mtd", "mtext", "mtr", "munder", "munderover",
+}  # fmt: skip
+_MATH_ATTRIBUTES = {
+    "accent", "columnalign", "columnspacing", "depth", "display", "displaystyle", "fence", "form", "height",
+    "linethickness", "lspace", "mathvariant", "maxsize", "minsize", "rowspacing", "rspace", "scriptlevel",
+    "separator", "stretchy", "symmetric", "voffset", "width", "xmlns",
+}  # fmt: skip
+
+
+def render_markdown(text: str) -> str:
+    """
+    Safe HTML of an author's Markdown, with highlighted code and `$…$` and `$$…$$` formulas as MathML.
+
+    Headings start at the second level, because the page's own title is the first. A formula that can't
+    be read is shown as its source: a lesson with one typing error is still a lesson.
+    """
+    formulas: dict[str, str] = {}
+    nonce = secrets.token_hex(8)  # an author can't write a marker that he can't guess
+    parser = _parser()
+    rendered = parser.render(text, {"formulas": formulas, "nonce": nonce})
+    clean = nh3.clean(rendered, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"})
+    return re.sub(rf"formula-{nonce}-\d+", lambda marker: formulas[marker[0]], clean)
+
+
+def highlight_code(source: str, language: str = "python") -> str:
+    """
+    The inside of a <pre>: `source` as spans with the classes of static/css/code.css.
+
+    A language that Pygments does not know is shown plain.
+    """
+    return str(highlight(source, _lexer(language), HtmlFormatter(nowrap=True))).rstrip("\n")
+
+
+def _lexer(language: str) -> Lexer:
+    if language in {"python", "py"}:
+        return PythonLexer(stripnl=False)
+    try:
+        return get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return TextLexer(stripnl=False)
+
+
+class _Renderer(RendererHTML):
+    """Renders what differs from plain Markdown: code, formulas, headings, and tables that may be wide."""
+
+    def fence(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
+        language = tokens[idx].info.strip().split(" ")[0]
+        # A wide block scrolls, so it has to be reachable by keyboard.
+        code = highlight_code(tokens[idx].content, language or "text")
+        return f'<pre class="code" tabindex="0">{code}</pre>\n'
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
+        return f"<{_lower_heading(tokens[idx].tag)}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
+        return f"</{_lower_heading(tokens[idx].tag)}>\n"
+
+    def table_open(self, _tokens: Sequence[Token], _idx: int, _options: OptionsDict, _env: EnvType) -> str:
+        return '<div class="wide"><table>\n'
+
+    def table_close(self, _tokens: Sequence[Token], _idx: int, _options: OptionsDict, _env: EnvType) -> str:
+        return "</table></div>\n"
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "typographer": False}, renderer_cls=_Renderer)
+    parser.enable(["table", "strikethrough"])
+    parser.use(dollarmath_plugin, double_inline=True, allow_digits=False)
+    rules = {
+        "math_inline": _formula_inline,
+        "math_inline_double": _formula_block,
+        "math_block": _formula_block,
+    }
+    for name, rule in rules.items():  # after the plugin, which brings rules of its own
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+def _formula_inline(
+    _renderer: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, env: EnvType
+) -> str:
+    return _keep(tokens[idx].content, env, display="inline")
+
+
+def _formula_block(
+    _renderer: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, env: EnvType
+) -> str:
+    return f'<div class="formula">{_keep(tokens[idx].content, env, display="block")}</div>\n'
+
+
+def _lower_heading(tag: str) -> str:
+    return f"h{min(max(int(tag[1]), 2), 4)}"
+
+
+def _keep(latex: str, env: EnvType, *, display: str) -> str:
+    marker = f"formula-{env['nonce']}-{len(env['formulas'])}"
+    env["formulas"][marker] = _mathml(latex.strip(), display=display)
+    return marker
+
+
+def _mathml(latex: str, *, display: str) -> str:
+    try:
+        return _safe_xml(convert_to_element(latex, display=display))
+    except Exception:  # noqa: BLE001 - the converter raises whatever it stumbles over
+        return f"<code>{html.escape(latex)}</code>"
+
+
+def _safe_xml(element: Element) -> str:
+    r"""
+    One MathML element as text, with only known names in it.
+
+    latex2mathml's own text form un-escapes what it wrote, so `\text{<script>}` would come out alive.
+    """
+    inside = _safe_text(element.text) + "".join(
+        _safe_xml(child) + _safe_text(child.tail) for child in element
+    )
+    if element.tag not in _MATH_TAGS:
+        return inside
+    attributes = "".join(
+        f' {name}="{html.escape(value)}"'
+        for name, value in element.attrib.items()
+        if name in _MATH_ATTRIBUTES
+    )
+    return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
+
+
+def _safe_text(text: str | None) -> str:
+    return html.escape(html.unescape(text or ""))

@@ -1,0 +1,148 @@
+"""What goes over the HTTP API, as the OpenAPI description tells it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from fastapi import Response
+from pydantic import BaseModel, Field
+
+
+class SourceIn(BaseModel):
+    """Code to be graded or run."""
+
+    source: str = Field(description="The student’s part, as Python source: at most 64 KiB of UTF-8, no NUL.")
+
+
+class Accepted(BaseModel):
+    """A submission that is stored, and will be graded whatever happens."""
+
+    id: str
+    state: Literal["queued", "running", "graded"]
+
+
+class CheckOut(BaseModel):
+    """One check of the exercise."""
+
+    id: str
+    title: str
+    status: Literal["passed", "failed", "not_run"]
+    message: str
+
+
+class MisconceptionOut(BaseModel):
+    """A known mix-up that gives exactly the student’s outputs."""
+
+    tag: str
+    message: str
+
+
+class ErrorOut(BaseModel):
+    """The exception that the student’s code raised."""
+
+    type: str
+    message: str
+    line: int | None = Field(description="In the student’s part, counted from 1.")
+    explanation: str
+
+
+class TensorOut(BaseModel):
+    """The shape of one of the student’s tensors, beside what it should be."""
+
+    name: str
+    dims: list[str]
+    shape: list[int]
+    expected_shape: list[int]
+    dtype: str
+
+
+class TimingOut(BaseModel):
+    """Where the time went, in milliseconds."""
+
+    queued: float
+    run: float
+    judge: float
+    total: float
+
+
+class SubmissionOut(BaseModel):
+    """Where a submission stands; once graded, its report. What is not known yet is not there."""
+
+    id: str
+    exercise: str
+    version: int
+    kind: Literal["check", "run"]
+    created_at: str
+    state: Literal["queued", "running", "graded"]
+    place: int | None = Field(default=None, description="In the queue; 1 is next. Only while queued.")
+    verdict: (
+        Literal[
+            "passed",
+            "failed",
+            "error",
+            "time_limit",
+            "memory_limit",
+            "output_limit",
+            "crashed",
+            "grader_fault",
+        ]
+        | None
+    ) = None
+    checks: list[CheckOut] = Field(default=[], description="Empty for a run.")
+    misconception: MisconceptionOut | None = None
+    error: ErrorOut | None = None
+    report: str = Field(default="", description="What the lesson’s own check prints.")
+    output: str = Field(default="", description="What the code printed.")
+    output_truncated: bool = False
+    tensors: list[TensorOut] = []
+    timing_ms: TimingOut | None = None
+    seed: str = ""
+    note: str = Field(default="", description="One sentence about the verdict itself, such as which limit.")
+
+
+class Me(BaseModel):
+    """The account that a call is made with."""
+
+    id: str
+    email: str | None = Field(description="None for a guest.")
+    role: Literal["guest", "student", "instructor", "admin"]
+
+
+class ProblemOut(BaseModel):
+    """A problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the errors of a call for the OpenAPI description."""
+    return {status: {"description": _MEANINGS[status], "model": ProblemOut} for status in statuses}
+
+
+_MEANINGS = {
+    400: "The body is not JSON in UTF-8.",
+    401: "Neither a token nor a cookie that is known.",
+    403: "A browser sent this from a page of another site.",
+    404: "There is no such thing, or it is another’s.",
+    409: "The Idempotency-Key was used for something else.",
+    413: "More than can be taken.",
+    422: "Something in the request is not right: `detail` says what.",
+    503: "The site is busy or not ready: nothing was stored. `Retry-After` says when to come back.",
+}
+
+
+def json_answer(data: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """
+    Answer with JSON, in ASCII.
+
+    What a student's code printed is in it, and may hold half a surrogate pair, which UTF-8 can't.
+    """
+    return Response(
+        json.dumps(data, ensure_ascii=True, allow_nan=False),
+        status_code=status,
+        media_type="application/json",
+        headers={"Cache-Control": "no-store", **(headers or {})},
+    )

@@ -1,0 +1,40 @@
+"""What every request can reach: the database, the queue, the bells and the pages of one running site."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+from fastapi import Depends, FastAPI, Request
+
+from app.clients.bells import WebBell
+from app.db import Database
+from app.services.jobs import GradingQueue, LeaseQueue
+from app.settings import Settings
+from app.web.pages import Pages
+
+
+class Site:
+    """One web process. Built before the event loop; only the bell needs the loop."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Prepare everything; no connection is opened yet."""
+        self.settings = settings
+        self.database = Database(settings.database_url)
+        self.queue: GradingQueue = LeaseQueue(lease_s=settings.lease_s, limit=settings.queue_limit)
+        self.bell = WebBell(settings.data_dir)
+        self.pages = Pages()
+
+    @asynccontextmanager
+    async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
+        """Listen to the bell as long as the site is served."""
+        async with self.bell:
+            yield
+        self.database.dispose()
+
+
+def _site(request: Request) -> Site:
+    site: Site = request.app.state.site
+    return site
+
+
+SiteOfRequest = Annotated[Site, Depends(_site)]

@@ -1,0 +1,149 @@
+"""The HTTP API of submissions: send code, and get to know what became of it."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app.clients.bells import ring_workers
+from app.models import Account, SubmissionKind
+from app.services import submissions
+from app.web.shapes import Accepted, SourceIn, SubmissionOut, json_answer, problems
+from app.web.site import Site, SiteOfRequest
+from app.web.visitors import CurrentAccount
+from app.web.waiting import LONGEST_WAIT_S, follow, look, wait_until_graded
+
+router = APIRouter(prefix="/api/v1", tags=["submissions"])
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="Up to 255 printable characters. Sending twice with the same key makes one submission.",
+    ),
+]
+_Wait = Annotated[
+    float,
+    Query(
+        ge=0,
+        allow_inf_nan=False,
+        description=f"Seconds to wait for the verdict; it ends after {LONGEST_WAIT_S:.0f} in any case.",
+    ),
+]
+
+
+@router.post(
+    "/exercises/{exercise_id}/submissions",
+    status_code=202,
+    response_model=Accepted,
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+    summary="Check code",
+)
+def post_submission(
+    *,
+    site: SiteOfRequest,
+    account: CurrentAccount,
+    exercise_id: str,
+    body: SourceIn,
+    key: IdempotencyKey = None,
+) -> Response:
+    """Store code and have it graded. It counts as an attempt. `Location` says where the verdict will be."""
+    return _accept(site, account, exercise_id, source=body.source, kind=SubmissionKind.CHECK, key=key)
+
+
+@router.post(
+    "/exercises/{exercise_id}/runs",
+    status_code=202,
+    response_model=Accepted,
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+    summary="Run code",
+)
+def post_run(
+    *,
+    site: SiteOfRequest,
+    account: CurrentAccount,
+    exercise_id: str,
+    body: SourceIn,
+    key: IdempotencyKey = None,
+) -> Response:
+    """Have code run once on the lesson’s data: what it prints is shown, and nothing is judged or counted."""
+    return _accept(site, account, exercise_id, source=body.source, kind=SubmissionKind.RUN, key=key)
+
+
+@router.get(
+    "/submissions/{submission_id}",
+    response_model=SubmissionOut,
+    responses=problems(401, 404, 422),
+    summary="Get the verdict",
+)
+async def get_submission(
+    site: SiteOfRequest, account: CurrentAccount, submission_id: str, wait: _Wait = 0
+) -> Response:
+    """Answer with the report as soon as there is one, or with how things stand when the wait is over."""
+    return json_answer(await wait_until_graded(site, account, submission_id, wait_s=wait))
+
+
+def _exists(site: SiteOfRequest, account: CurrentAccount, submission_id: str) -> None:
+    """Find what is asked for before a stream begins: after that, an error has no status any more."""
+    look(site, account, submission_id)
+
+
+@router.get(
+    "/submissions/{submission_id}/events",
+    response_class=EventSourceResponse,
+    responses=problems(401, 404),
+    dependencies=[Depends(_exists)],
+    summary="Follow a submission",
+)
+async def get_events(
+    site: SiteOfRequest, account: CurrentAccount, submission_id: str
+) -> AsyncGenerator[ServerSentEvent]:
+    """Stream an event `state` at once and after each change, with the JSON of the call above."""
+    async with aclosing(follow(site, account, submission_id)) as states:
+        async for state in states:
+            yield ServerSentEvent(raw_data=_ascii(state), event="state")
+
+
+def store(
+    site: Site,
+    account: Account,
+    exercise_id: str,
+    *,
+    source: str,
+    kind: SubmissionKind,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """
+    Store a submission with its job in one transaction, wake the workers, and return where it stands.
+
+    Raises:
+        AppError: whatever `app.services.submissions.submit` refuses.
+    """
+    with site.database.write() as session:
+        submission = submissions.submit(
+            session,
+            account=account,
+            exercise_id=exercise_id,
+            source=source,
+            kind=kind,
+            idempotency_key=key,
+            queue=site.queue,
+        )
+        state = submissions.state_of(session, account=account, submission_id=submission.id, queue=site.queue)
+    ring_workers(site.settings.data_dir)  # after the commit: a worker that looks sooner finds nothing
+    return state
+
+
+def _accept(
+    site: Site, account: Account, exercise_id: str, *, source: str, kind: SubmissionKind, key: str | None
+) -> Response:
+    state = store(site, account, exercise_id, source=source, kind=kind, key=key)
+    accepted = {"id": state["id"], "state": state["state"]}
+    return json_answer(accepted, status=202, headers={"Location": f"/api/v1/submissions/{state['id']}"})
+
+
+def _ascii(state: dict[str, Any]) -> str:
+    return json.dumps(state, ensure_ascii=True, allow_nan=False)
