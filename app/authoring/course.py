@@ -1,0 +1,46 @@
+"""A course: lessons in order, each with its text and its exercises."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.authoring.exercise import Exercise, Line, Slug, Text
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class LessonEntry(_Part):
+    """A lesson as `course.yaml` names it."""
+
+    id: Slug = Field(description="Permanent; also the name of the lesson's folder.")
+    title: Line = Field(description="As it stands above the lesson.")
+    exercises: list[Slug] = Field(default=[], max_length=60, description="Folders of its exercises, in order.")
+
+
+class CourseFile(_Part):
+    """What stands in `course.yaml`."""
+
+    id: Slug = Field(description="Permanent.")
+    title: Line = Field(description="The course's name.")
+    summary: Text = Field(description="One or two sentences for those who choose.")
+    lessons: Annotated[list[LessonEntry], Field(min_length=1, max_length=100)]
+
+
+class Lesson(_Part):
+    """A lesson, read."""
+
+    id: str
+    title: str
+    markdown: str
+    exercises: list[Exercise]
+
+
+class Course(_Part):
+    """A course, read."""
+
+    id: str
+    title: str
+    summary: str
+    lessons: list[Lesson]

@@ -1,0 +1,167 @@
+"""The format of `exercise.yaml`: what an author writes, checked field by field."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.authoring.checks import CheckSpec
+from graders.task import Input, Limits, Output, Task, WrongVariant
+
+Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=80)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
+Text = Annotated[str, Field(min_length=1, max_length=60_000)]
+Code = Annotated[str, Field(min_length=1, max_length=60_000)]
+Line = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class Part(BaseModel):
+    """Strict: nothing unknown, nothing converted, nothing changed afterwards."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class IntegerParam(Part):
+    """A whole number of the starting code that is another in every fresh trial."""
+
+    integer: Annotated[
+        list[Annotated[int, Field(ge=0, le=100_000)]],
+        Field(min_length=2, max_length=2, description="Lowest and highest value in a fresh trial."),
+    ]
+    lesson: int = Field(ge=0, le=1_000_000, description="The value in the starting code; never drawn.")
+    multiple_of: int = Field(1, ge=1, le=1000, description="Fresh values are multiples of this.")
+
+    def generator(self) -> dict[str, Any]:
+        """As the grader draws it."""
+        low, high = self.integer
+        return {"kind": "integer", "low": low, "high": high, "lesson": self.lesson, "multiple_of": self.multiple_of}
+
+
+class WordsParam(Part):
+    """A list of words of the starting code; fresh trials get invented ones over other letters."""
+
+    words: Annotated[
+        list[Annotated[int, Field(ge=1, le=2000)]],
+        Field(min_length=2, max_length=2, description="Fewest and most words in a fresh trial."),
+    ]
+
+    def generator(self) -> dict[str, Any]:
+        """As the grader draws it."""
+        return {"kind": "words", "low": self.words[0], "high": self.words[1]}
+
+
+class OutputSpec(Part):
+    """A name that the student's code must make."""
+
+    name: Name = Field(description="The name in the student's code.")
+    kind: Literal["tensor", "table"] = Field("tensor", description="A tensor, or anything that holds a table of rows.")
+    dims: list[Line] = Field(description="The names of its axes, in order.", max_length=16)
+
+
+class InputSpec(Part):
+    """A name of the starting code that outputs are computed from."""
+
+    name: Name = Field(description="The name in the starting code.")
+    valid: str = Field(
+        "",
+        max_length=2000,
+        description="Expression: may another value that the student put there be used? `was` is the starting code's own.",
+    )
+
+
+class Equivalent(Part):
+    """Another right way."""
+
+    why: Line = Field(description="What is different about it, in a few words.")
+    code: Code = Field(description="A whole solution.")
+
+
+class Wrong(Part):
+    """A wrong way that students are known to take."""
+
+    tag: Slug = Field(description="The misconception's permanent name.")
+    code: Code | None = Field(None, description="A whole wrong solution.")
+    outputs: Mapping[Name, Line] | None = Field(None, description="Instead of code: an expression for each wrong output.")
+    failing: list[Slug] = Field(description="Ids of the checks that must fail.", max_length=40)
+    message: Text = Field(description="What a good teacher would say, without the answer.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if (self.code is None) == (self.outputs is None):
+            raise ValueError("give either `code` or `outputs`")
+        return self
+
+
+class LimitsSpec(Part):
+    """What one run may use."""
+
+    wall_time_s: float = Field(4.0, gt=0, le=60, description="Seconds for all trials together.")
+    memory_mib: int = Field(512, ge=64, le=4096, description="MiB on top of torch itself.")
+    output_kib: int = Field(64, ge=1, le=1024, description="KiB of printed text that are shown.")
+
+
+class Exercise(Part):
+    """One exercise."""
+
+    format: Literal[1] = Field(description="The version of this format.")
+    id: Slug = Field(description="Permanent: attempts are kept under it.")
+    title: Line = Field(description="As it stands above the exercise.")
+    statement: Text = Field(description="The task, in Markdown with $formulas$.")
+    setup: Code = Field(description="The starting code, read-only for students.")
+    starter: str = Field("", max_length=60_000, description="What stands in the editor at first.")
+    solution: Code = Field(description="The reference; one statement a line.")
+    equivalents: list[Equivalent] = Field(default=[], max_length=40, description="Other right ways; all must pass.")
+    wrong: list[Wrong] = Field(default=[], max_length=60, description="Known wrong ways; all must fail as they say.")
+    params: Mapping[Name, IntegerParam | WordsParam] = Field(
+        default={}, description="Assignments of the starting code that get another value in fresh trials."
+    )
+    require: str = Field("", max_length=2000, description="Expression that must hold in a fresh trial's starting code.")
+    fresh_trials: int = Field(2, ge=2, le=8, description="Trials with other data and sizes.")
+    inputs: list[InputSpec] = Field(default=[], max_length=20, description="Names that outputs are computed from.")
+    outputs: list[OutputSpec] = Field(min_length=1, max_length=30, description="Names that the student must make.")
+    checks: list[CheckSpec] = Field(min_length=1, max_length=40, description="In the order in which they are shown.")
+    report: str = Field("", max_length=60_000, description="Code that prints the lesson's own check.")
+    hints: list[Text] = Field(default=[], max_length=10, description="In order, from a nudge to nearly the answer.")
+    tutor: list[Text] = Field(default=[], max_length=40, description="Facts that the tutor may use.")
+    limits: LimitsSpec = Field(default=LimitsSpec(), description="What one run may use.")
+    tags: list[Line] = Field(default=[], max_length=20, description="What it is about.")
+    authors: list[Line] = Field(default=[], max_length=20, description="Who wrote it.")
+    licence: Line = Field(description="An SPDX licence identifier.")
+
+    def task(self, version: int) -> Task:
+        """The exercise as the grader needs it."""
+        return Task(
+            exercise=self.id,
+            version=version,
+            setup=self.setup,
+            solution=self.solution,
+            outputs=tuple(Output(one.name, one.kind, tuple(one.dims)) for one in self.outputs),
+            inputs=tuple(Input(one.name, one.valid) for one in self.inputs),
+            checks=tuple(one.check() for one in self.checks),
+            params={name: one.generator() for name, one in self.params.items()},
+            require=self.require,
+            fresh_trials=self.fresh_trials,
+            wrong=tuple(_variant(one) for one in self.wrong),
+            report=self.report,
+            limits=Limits(**self.limits.model_dump()),
+        )
+
+    def content(self) -> dict[str, Any]:
+        """The whole exercise as JSON-able values; `Exercise.model_validate` reads them back."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the content, hexadecimal: equal for equal exercises."""
+        return hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).hexdigest()
+
+
+def _variant(wrong: Wrong) -> WrongVariant:
+    return WrongVariant(
+        tag=wrong.tag,
+        message=wrong.message,
+        code=wrong.code or "",
+        expressions=dict(wrong.outputs or {}),
+        failing=tuple(wrong.failing),
+    )

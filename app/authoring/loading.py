@@ -1,0 +1,151 @@
+"""From files to an Exercise or a Course, with every fault told at its place."""
+
+import ast
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from app.authoring.course import Course, CourseFile, Lesson
+from app.authoring.document import Document, Place, read_document
+from app.authoring.exercise import Exercise
+from app.authoring.faults import ExerciseFaults, Fault
+
+EXERCISE_FILE, COURSE_FILE, LESSON_FILE = "exercise.yaml", "course.yaml", "lesson.md"
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def load_exercise(folder: Path) -> Exercise:
+    """
+    Read one exercise.
+
+    Args:
+        folder: holds `exercise.yaml`.
+
+    Raises:
+        ExerciseFaults: everything that is wrong, each with file, line and column.
+    """
+    document = read_document(folder / EXERCISE_FILE)
+    exercise = _validated(document, Exercise)
+    _check_code(document, exercise)
+    _check_names(document, exercise)
+    document.refuse_faults()
+    return exercise
+
+
+def load_course(folder: Path) -> Course:
+    """
+    Read a course with its lessons and exercises. Raises ExerciseFaults with those of all its files.
+
+    Args:
+        folder: holds `course.yaml`, a folder for each lesson with `lesson.md`, and in that one for each exercise.
+    """
+    document = read_document(folder / COURSE_FILE)
+    parts = _validated(document, CourseFile)
+    faults: list[Fault] = []
+    lessons = [_lesson(folder / one.id, one.title, one.exercises, faults=faults) for one in parts.lessons]
+    seen: set[str] = set()
+    for exercise in (exercise for lesson in lessons for exercise in lesson.exercises):
+        if exercise.id in seen:
+            faults.append(Fault(str(document.path), 1, 1, f"The exercise id `{exercise.id}` is used twice."))
+        seen.add(exercise.id)
+    if faults:
+        raise ExerciseFaults(faults)
+    return Course(id=parts.id, title=parts.title, summary=parts.summary, lessons=lessons)
+
+
+def _lesson(folder: Path, title: str, exercises: list[str], *, faults: list[Fault]) -> Lesson:
+    text = folder / LESSON_FILE
+    try:
+        markdown = text.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        faults.append(Fault(str(text), 1, 1, "There must be a lesson here, as UTF-8 text."))
+        markdown = ""
+    found = []
+    for name in exercises:
+        try:
+            found.append(load_exercise(folder / name))
+        except ExerciseFaults as wrong:
+            faults.extend(wrong.faults)
+    return Lesson(id=folder.name, title=title, markdown=markdown, exercises=found)
+
+
+def _validated(document: Document, model: type[_Model]) -> _Model:
+    try:
+        return model.model_validate(document.value)
+    except ValidationError as wrong:
+        for error in wrong.errors(include_url=False):
+            document.fault(_place(document, error["loc"]), _words(error))
+        document.refuse_faults()
+        raise
+
+
+def _place(document: Document, loc: tuple[str | int, ...]) -> Place:
+    """The place of a pydantic fault; names of union members are no keys of the file."""
+    place: Place = ()
+    for part in loc:
+        if (*place, part) in document.places:
+            place = (*place, part)
+    return place
+
+
+def _words(error: Any) -> str:  # noqa: ANN401  pydantic's own mapping
+    name = ".".join(str(part) for part in error["loc"])
+    match error["type"]:
+        case "extra_forbidden":
+            return f"`{name}` is not a key that is known here."
+        case "missing":
+            return f"`{name}` is missing."
+        case _:
+            return f"`{name}`: {error['msg'].removeprefix('Value error, ')}."
+
+
+def _check_code(document: Document, exercise: Exercise) -> None:
+    """Every piece of Python must parse."""
+    pieces: list[tuple[Place, str]] = [(("setup",), exercise.setup), (("solution",), exercise.solution)]
+    pieces += [(("report",), exercise.report)]
+    pieces += [(("equivalents", number, "code"), one.code) for number, one in enumerate(exercise.equivalents)]
+    pieces += [(("wrong", number, "code"), one.code or "") for number, one in enumerate(exercise.wrong)]
+    for place, code in pieces:
+        _parse(document, place, code, mode="exec")
+    expressions: list[tuple[Place, str]] = [(("require",), exercise.require)]
+    expressions += [(("inputs", number, "valid"), one.valid) for number, one in enumerate(exercise.inputs)]
+    for place, code in expressions:
+        if code:
+            _parse(document, place, code, mode="eval")
+
+
+def _parse(document: Document, place: Place, code: str, *, mode: str) -> None:
+    try:
+        ast.parse(code, mode=mode)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+        where = f" (its line {fault.lineno})" if isinstance(fault, SyntaxError) and fault.lineno else ""
+        document.fault(place, f"This is not Python{where}: {fault}.")
+
+
+def _check_names(document: Document, exercise: Exercise) -> None:
+    """Names that stand for each other must exist: ids once, outputs and inputs that are there."""
+    outputs = {one.name for one in exercise.outputs}
+    tables = {one.name for one in exercise.outputs if one.kind == "table"}
+    inputs = {one.name for one in exercise.inputs}
+    ids: set[str] = set()
+    for number, check in enumerate(exercise.checks):
+        place: Place = ("checks", number)
+        if check.id in ids:
+            document.fault((*place, "id"), f"The check id `{check.id}` is used twice.")
+        ids.add(check.id)
+        needed = check.check()
+        of_tables = {needed.to, *needed.names, *needed.learns} | ({needed.of} if check.kind == "table" else set())
+        for name in sorted(of_tables - tables - {""}):
+            document.fault(place, f"`{name}` is not an output of kind table.")
+        for name in sorted({needed.of, *(name for given in needed.given for name in given)} - outputs - {""}):
+            document.fault(place, f"`{name}` is not an output.")
+        for name in sorted(set(needed.inputs) - inputs):
+            document.fault(place, f"`{name}` is not an input.")
+    for number, wrong in enumerate(exercise.wrong):
+        for id_ in sorted(set(wrong.failing) - ids):
+            document.fault(("wrong", number, "failing"), f"There is no check `{id_}`.")
+    assigned = {node.id for node in ast.walk(ast.parse(exercise.setup)) if isinstance(node, ast.Name)} if not document.faults else set()
+    for name in exercise.params:
+        if not document.faults and name not in assigned:
+            document.fault(("params", name), f"The starting code has no line `{name} = …`.")

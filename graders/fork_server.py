@@ -1,0 +1,117 @@
+"""
+The warm process: torch imported once, forked for every run.
+
+Started by exec with an empty environment, so that neither it nor any ancestor since then has held
+a secret. It runs no student's and no author's code, opens no database, has one thread, and speaks
+with its parent over one socket, which every fork closes before anything else. There are two of
+them, so that what the judge knows is not even in the memory of a student's process.
+
+The protocol, one JSON message a packet:
+
+    {"do": "fork", "scratch": …, "memory_mib": …, "wall_time_s": …} + 3 descriptors (job, answer, output)
+        -> {"pid": …} + 1 pidfd
+    {"do": "reap", "pid": …}  -> {"status": wait status}      blocks until it is gone
+    {"do": "bury", "pid": …}  -> no answer: reaped when it is gone
+    {"do": "hello"}           -> {"resident": bytes}
+"""
+
+import gc
+import json
+import os
+import signal
+import site
+import socket
+import traceback
+from pathlib import Path
+from typing import Any, Protocol
+
+from graders.sandbox import descriptors, privileges
+from graders.sandbox.walls import Walls
+
+_MESSAGE_BYTES = 64 * 1024
+_DESCRIPTORS = 3
+_FAULT_STATUS = 70
+
+
+class Entry(Protocol):
+    """What a kind of run offers: `graders.student.main` and `graders.judge.main`."""
+
+    def warm_up(self) -> None:
+        """Once, in the warm process."""
+
+    def main(self, job: int, answer: int) -> None:
+        """In a fork, behind its walls."""
+
+    def underway(self) -> bool:
+        """Has a student's code begun?"""
+
+
+def serve(entry: Entry, *, descriptor: int, packages: str) -> None:
+    """
+    Warm up, then fork whenever asked, until the parent closes the socket.
+
+    Args:
+        entry: what a fork runs.
+        descriptor: of the socket to the parent.
+        packages: the folder that torch is in.
+    """
+    _offer_exit()
+    entry.warm_up()
+    walls = Walls.prepare([os.path.dirname(os.__file__), packages])
+    gc.collect()
+    gc.freeze()  # else the first collection in a fork copies every page of the heap
+    control = socket.socket(fileno=descriptor)
+    unburied: set[int] = set()
+    while True:
+        message, received, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS)
+        if not message:
+            return
+        order = json.loads(message)
+        match order["do"]:
+            case "fork":
+                _fork(control, order, received, walls=walls, entry=entry)
+            case "reap":
+                control.send(json.dumps({"status": os.waitpid(order["pid"], 0)[1]}).encode())
+            case "bury":
+                unburied.add(order["pid"])
+            case "hello":
+                control.send(json.dumps({"resident": walls.held.resident}).encode())
+        unburied = {pid for pid in unburied if os.waitpid(pid, os.WNOHANG)[0] == 0}
+
+
+def _offer_exit() -> None:
+    """`exit()` and `help()`, which `python -S` leaves out and students expect."""
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+
+
+def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *, walls: Walls, entry: Entry) -> None:
+    me = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            control.close()
+            _become_run(order, received, walls=walls, entry=entry, parent=me)
+        except BaseException:  # noqa: BLE001  whatever happens, a fork never returns into the loop
+            if not entry.underway():
+                traceback.print_exc()  # for the parent, as the reason of a grader fault
+        os._exit(_FAULT_STATUS)
+    for one in received:
+        os.close(one)
+    pidfd = os.pidfd_open(pid)  # cannot be stale: only this process reaps
+    socket.send_fds(control, [json.dumps({"pid": pid}).encode()], [pidfd])
+    os.close(pidfd)
+
+
+def _become_run(order: dict[str, Any], received: list[int], *, walls: Walls, entry: Entry, parent: int) -> None:
+    privileges.die_with_parent(parent)
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    job, answer, output = received
+    descriptors.arrange(job=job, answer=answer, output=output)
+    scratch = Path(order["scratch"])
+    os.chdir(scratch)
+    walls.enclose(scratch=scratch, memory_mib=order["memory_mib"], wall_time_s=order["wall_time_s"])
+    entry.main(descriptors.JOB, descriptors.ANSWER)
+    os._exit(0)

@@ -1,0 +1,288 @@
+"""
+The trusted parent: from a source text to a Report, through two warm processes.
+
+    draw trials -> fork student and judge at once
+    student: execute -> claim -> probe -> gradients, trial by trial, each step bounded from outside
+    judge:   meanwhile starting code and reference; then the claims -> outcomes
+    parent:  how the run ended + outcomes -> verdict
+"""
+
+import contextlib
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from graders.faults import GraderFault
+from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
+from graders.task import Task
+from graders.trials import TrialOrder, draw_trials
+from graders.verdicts import sentence, verdict_of
+from graders.warm import Ended, Output, Run, WarmProcess
+from graders.wire import Frame, FrameType
+
+_JUDGE_TIME_S = 20.0
+_START_TIME_S = 20.0
+_JUDGE_MEMORY_MIB = 1024
+_KIB = 1024
+
+
+@dataclass
+class Handed:
+    """What a student's run handed over, and how it ended."""
+
+    trials: list[dict[str, Any]] = field(default_factory=list)
+    tensors: list[bytes] = field(default_factory=list)
+    ended: Ended | None = None
+
+    def frame(self) -> Frame:
+        """All of it for the judge."""
+        return Frame(FrameType.CLAIMS, {"trials": self.trials}, b"".join(self.tensors))
+
+
+class Grader:
+    """One slot: two warm processes and the way through them. Not thread-safe."""
+
+    def __init__(self, *, scratch: Path) -> None:
+        """`scratch`: where each run's own folder is made; created if missing."""
+        self._scratch = scratch
+        self._warm: dict[str, WarmProcess] = {}
+
+    def __enter__(self) -> Self:
+        """Start the warm processes: some seconds. Raises GraderFault."""
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        started = [self._start(role) for role in ("student", "judge")]
+        for warm in started:
+            warm.wait_until_ready()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End them."""
+        for warm in self._warm.values():
+            warm.close()
+        self._warm.clear()
+
+    def _start(self, role: str) -> WarmProcess:
+        if role in self._warm:
+            self._warm.pop(role).close()
+        self._warm[role] = WarmProcess(role)
+        return self._warm[role]
+
+    def _fork(self, role: str, *, scratch: Path, memory_mib: int, wall_time_s: float) -> Run:
+        """A run; a warm process that has died is replaced first."""
+        if not self._warm[role].alive():
+            self._start(role).wait_until_ready()
+        try:
+            return self._warm[role].fork(scratch=scratch, memory_mib=memory_mib, wall_time_s=wall_time_s)
+        except GraderFault:
+            self._start(role).wait_until_ready()
+            return self._warm[role].fork(scratch=scratch, memory_mib=memory_mib, wall_time_s=wall_time_s)
+
+    def grade(self, task: Task, source: str, *, seed: str) -> Report:
+        """
+        Run and judge one submission.
+
+        Args:
+            task: the exercise.
+            source: the student's text, already found to be text of at most MAX_SOURCE_BYTES.
+            seed: of the fresh trials; the same seed gives the same trials.
+
+        Raises:
+            GraderFault: ours, or the exercise's: nothing is said about the student.
+        """
+        trials = draw_trials(task, seed)
+        begun = time.perf_counter()
+        output = _output(task)
+        with self._folder() as folder, self._judge(task, trials) as judge:
+            with self._student(task, folder) as run:
+                handed = _converse(run, task, source, trials=trials, output=output)
+            ran = time.perf_counter()
+            outcome = _judge(judge, handed) if handed.trials else {}
+        judged = time.perf_counter()
+        timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
+        return _report(task, handed, outcome, output=output, timing=timing, seed=seed)
+
+    def run(self, task: Task, source: str) -> Report:
+        """Execute on the lesson's data only and show what is printed; nothing is judged. Raises GraderFault."""
+        begun = time.perf_counter()
+        output = _output(task)
+        with self._folder() as folder, self._student(task, folder) as run:
+            handed = _converse(run, task, source, trials=draw_trials(task, "run")[:1], output=output)
+        took = _ms(time.perf_counter() - begun)
+        return _run_report(task, handed, output=output, timing=Timing(run=took, total=took))
+
+    @contextlib.contextmanager
+    def _folder(self) -> Any:  # noqa: ANN401
+        """A fresh folder for one run, gone afterwards; rmtree does not follow what a student may have put there."""
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch))
+        try:
+            yield folder.resolve()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _student(self, task: Task, folder: Path) -> Run:
+        limits = task.limits
+        return self._fork("student", scratch=folder, memory_mib=limits.memory_mib, wall_time_s=limits.wall_time_s)
+
+    @contextlib.contextmanager
+    def _judge(self, task: Task, trials: list[TrialOrder]) -> Any:  # noqa: ANN401
+        """A judge run that has its order already."""
+        order = {"task": task.to_json(), "trials": [{"candidates": one.candidates, "seed": one.seed} for one in trials]}
+        with self._folder() as folder:
+            run = self._fork("judge", scratch=folder, memory_mib=_JUDGE_MEMORY_MIB, wall_time_s=_JUDGE_TIME_S)
+            with run:
+                try:
+                    run.send(Frame(FrameType.JOB, order), deadline=time.monotonic() + _JUDGE_TIME_S)
+                except Ended as ended:
+                    raise GraderFault(f"the judge ended before its order ({ended.how})") from ended
+                yield run
+
+
+def _output(task: Task) -> Output:
+    return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
+
+
+def _converse(run: Run, task: Task, source: str, *, trials: list[TrialOrder], output: Output) -> Handed:
+    """Lead a student's run through its trials; what it handed over until it ended."""
+    handed = Handed()
+    order = Frame(FrameType.JOB, {**task.student_part(), "source": source, "trial": _candidates(trials[0])})
+    _begin(run, order, deadline=time.monotonic() + _START_TIME_S)
+    deadline = time.monotonic() + task.limits.wall_time_s
+    try:
+        for number, trial in enumerate(trials):
+            sink = output if number == 0 else None
+            made = run.listen(deadline=deadline, output=sink) if number == 0 else run.converse(order, deadline=deadline)
+            claim = _expect(made, FrameType.CLAIM)
+            handed.trials.append({"claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": None, "gradient_bytes": 0})
+            handed.tensors.append(claim.tensors)
+            probe = Frame(FrameType.PROBE, {"seed": trial.seed})
+            found = _expect(run.converse(probe, deadline=deadline), FrameType.GRADIENTS)
+            handed.trials[-1] |= {"gradients": found.body, "gradient_bytes": len(found.tensors)}
+            handed.tensors.append(found.tensors)
+            if number + 1 < len(trials):
+                order = Frame(FrameType.TRIAL, {"trial": _candidates(trials[number + 1])})
+    except Ended as ended:
+        handed.ended = ended
+    return handed
+
+
+def _begin(run: Run, order: Frame, *, deadline: float) -> None:
+    """Until the walls are up and the starting code has run, whatever happens is ours or the author's."""
+    words = Output(keep_bytes=8 * _KIB, abort_bytes=1024 * _KIB)
+    try:
+        _expect(run.converse(order, deadline=deadline, output=words), FrameType.READY)
+    except Ended as ended:
+        raise GraderFault(f"a run ended before the student's code began ({ended.how}): {_text(words)}") from ended
+
+
+def _candidates(trial: TrialOrder) -> dict[str, Any]:
+    return {"candidates": trial.candidates}
+
+
+def _expect(frame: Frame, kind: FrameType) -> Frame:
+    if frame.type is not kind:
+        raise Ended("garbled")
+    return frame
+
+
+def _judge(judge: Run, handed: Handed) -> dict[str, Any]:
+    words = Output(keep_bytes=8 * _KIB, abort_bytes=1024 * _KIB)
+    try:
+        frame = judge.converse(handed.frame(), deadline=time.monotonic() + _JUDGE_TIME_S, output=words)
+    except Ended as ended:
+        told = f"the judge ended without an outcome ({ended.how}, status {ended.status}): {_text(words)}"
+        raise GraderFault(told) from ended
+    if "fault" in frame.body:
+        raise GraderFault(str(frame.body["fault"]))
+    return frame.body
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)
+
+
+def _report(
+    task: Task, handed: Handed, outcome: dict[str, Any], *, output: Output, timing: Timing, seed: str
+) -> Report:
+    """The trusted half of the verdict: the judge's findings are read strictly, the word for them is found here."""
+    try:
+        checks = [CheckResult(**{**one, "status": CheckStatus(one["status"])}) for one in outcome.get("checks", [])]
+        misconception = Misconception(**outcome["misconception"]) if outcome.get("misconception") else None
+        error = StudentError(**outcome["error"]) if outcome.get("error") else None
+        shapes = tuple(_shape(one) for one in outcome.get("tensors", []))
+    except (TypeError, ValueError, KeyError) as fault:
+        raise GraderFault("the judge's outcome is not of the form agreed on") from fault
+    refused = bool(outcome.get("refused"))
+    ended = Ended("garbled") if refused else handed.ended
+    verdict = verdict_of(ended, error=error is not None, memory=bool(outcome.get("memory")), checks=checks)
+    return Report(
+        exercise=task.exercise,
+        version=task.version,
+        verdict=verdict,
+        checks=tuple(checks or _untried(task, verdict)),
+        misconception=misconception,
+        error=error,
+        report=str(outcome.get("report", "")),
+        output=_text(output),
+        output_truncated=output.truncated,
+        tensors=shapes,
+        timing_ms=timing,
+        seed=seed,
+        note=sentence(verdict, ended, task.limits),
+    )
+
+
+def _shape(raw: dict[str, Any]) -> TensorShape:
+    lists = {name: tuple(raw[name]) for name in ("dims", "shape", "expected_shape")}
+    return TensorShape(name=raw["name"], dtype=raw["dtype"], **lists)
+
+
+def _untried(task: Task, verdict: Verdict) -> list[CheckResult]:
+    why = f"Not looked at: the run ended ({verdict.value.replace('_', ' ')}) before there was anything to look at."
+    return [CheckResult(check.id, check.title, CheckStatus.NOT_RUN, why) for check in task.checks]
+
+
+def _run_report(task: Task, handed: Handed, *, output: Output, timing: Timing) -> Report:
+    """What is shown of a run that is not judged. The error is the student's own word, without a judge's explanation."""
+    fault = (handed.trials[0]["claim"].get("fault") or None) if handed.trials else None
+    error = _own_error(fault) if isinstance(fault, dict) else None
+    memory = bool(isinstance(fault, dict) and fault.get("memory") is True)
+    verdict = verdict_of(handed.ended, error=error is not None, memory=memory, checks=[])
+    return Report(
+        exercise=task.exercise,
+        version=task.version,
+        verdict=verdict,
+        checks=(),
+        misconception=None,
+        error=error,
+        report="",
+        output=_text(output),
+        output_truncated=output.truncated,
+        tensors=(),
+        timing_ms=timing,
+        seed="",
+        note=sentence(verdict, handed.ended, task.limits),
+    )
+
+
+def _own_error(fault: dict[str, Any]) -> StudentError:
+    line = fault.get("line")
+    return StudentError(
+        type=str(fault.get("type", "Exception"))[:100],
+        message=_plain(str(fault.get("message", "")))[:2000],
+        line=line if isinstance(line, int) and not isinstance(line, bool) else None,
+        explanation="",
+    )
+
+
+def _text(output: Output) -> str:
+    return _plain(bytes(output.kept).decode("utf-8", "replace"))
+
+
+def _plain(text: str) -> str:
+    """Hostile text made printable: no NUL, no control characters but newline and tab, no lone surrogates."""
+    visible = (one if one >= " " or one in "\n\t" else "�" for one in text.replace("\r\n", "\n"))
+    return "".join(visible).encode("utf-8", "replace").decode("utf-8")
+

@@ -1,0 +1,59 @@
+"""Does an output let a table learn: does a random cotangent come back as the reference says, row by row?"""
+
+import torch
+
+from graders.judge.claimed import Made
+from graders.judge.compare import compare
+from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.report import CheckStatus
+from graders.task import Check
+
+
+def judge(trial: Trial, check: Check) -> Outcome:
+    """Hold d (of * r).sum() / d to, taken in the student's process, against the reference's."""
+    of, to = trial.made(check.of), trial.made(check.to)
+    if of.kind != "tensor" or to.kind != "table":
+        lacking = check.of if of.kind != "tensor" else check.to
+        return not_run(f"`{lacking}` is needed to see whether `{check.to}` can learn.")
+    found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
+    if found == "none":
+        return failed(_cut(check, of, to))
+    if not isinstance(found, torch.Tensor):
+        return failed(f"No gradient can be taken from `{check.of}` back to `{check.to}`.")
+    if not bool(found.any()):
+        return failed(f"The gradient of `{check.of}` arrives at `{check.to}`, but it is zero everywhere.")
+    return _by_row(trial, check, found)
+
+
+def _cut(check: Check, of: Made, to: Made) -> str:
+    if not to.requires_grad:
+        kind = "a plain tensor" if to.via == "tensor" else "frozen"
+        return f"`{check.to}` is {kind}: it takes no gradient (requires_grad is False), so it can never learn."
+    if not of.requires_grad:
+        return f"`{check.of}` is cut off from `{check.to}`: something on the way drops the gradient."
+    return (
+        f"`{check.of}` does not come from the table that `{check.to}` is now: no gradient gets from one to the other. "
+        "Was the table made again after it was looked up?"
+    )
+
+
+def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
+    values = next((one.id for one in trial.task.checks if one.kind == "equal" and one.of == check.of), None)
+    if values and trial.outcomes[values].status is not CheckStatus.PASSED:
+        return not_run(f"A gradient arrives; whether it is the right one can be said once `{check.of}` is right.")
+    expected = trial.reference.gradient(check.of, check.to, trial.seed)
+    if expected is None or compare(found, expected) is None:
+        return passed()
+    rows = _silent_rows(found, expected)
+    if not rows:
+        return failed(f"The gradient that arrives at `{check.to}` is not that of a look-up.")
+    which = f"Row {rows[0]}" if trial.lesson else "A row"
+    return failed(f"{which} of `{check.to}` was looked up, but no gradient reaches it: it can never learn.")
+
+
+def _silent_rows(found: torch.Tensor, expected: torch.Tensor) -> list[int]:
+    if found.shape != expected.shape or found.dim() < 1:
+        return []
+    heard = found.flatten(1).any(dim=1) if found.dim() > 1 else found != 0
+    wanted = expected.flatten(1).any(dim=1) if expected.dim() > 1 else expected != 0
+    return [int(row) for row in (wanted & ~heard).nonzero()]

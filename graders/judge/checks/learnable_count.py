@@ -1,0 +1,51 @@
+"""How many numbers can learn, each counted once, however many names it has?"""
+
+from graders.judge.claimed import Made
+from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.student import claims
+from graders.task import Check
+
+
+def judge(trial: Trial, check: Check) -> Outcome:
+    """Compare the count over the student's tables with that over the solution's."""
+    made = {name: trial.made(name) for name in check.names}
+    lacking = [name for name, one in made.items() if not one.readable or one.kind != "table"]
+    if lacking:
+        return not_run(f"`{lacking[0]}` is needed to count the numbers that can learn.")
+    count, expected = count_learnable(list(made.values())), _expected(trial, check)
+    if count == expected:
+        return passed()
+    said = f"{count} numbers can learn; with the tables asked for it would be {expected}."
+    return failed(f"{said} {_why(made)}".strip())
+
+
+def count_learnable(tables: list[Made]) -> int:
+    """Distinct numbers that take a gradient: tables that share memory are counted once."""
+    spans: dict[int, list[tuple[int, int]]] = {}
+    size = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+    total = 0
+    for one in tables:
+        if not one.requires_grad or one.tensor is None:
+            continue
+        width = size.get(one.dtype, 4)
+        fresh = one.tensor.numel()
+        for begin, end in spans.get(one.storage, []):
+            fresh -= max(0, min(end, one.span[1]) - max(begin, one.span[0])) // width
+        spans.setdefault(one.storage, []).append(one.span)
+        total += max(0, fresh)
+    return total
+
+
+def _expected(trial: Trial, check: Check) -> int:
+    tables = [claims.table_of(trial.pure[name])[0] for name in check.names]
+    return sum(table.numel() for table in tables if table is not None and table.requires_grad)
+
+
+def _why(made: dict[str, Made]) -> str:
+    frozen = [name for name, one in made.items() if not one.requires_grad]
+    if frozen:
+        return f"Fixed, and so unable to learn: {', '.join(f'`{name}`' for name in frozen)}."
+    if len({one.storage for one in made.values()}) < len(made):
+        names = " and ".join(f"`{name}`" for name in made)
+        return f"{names} are one and the same table under two names."
+    return ""

@@ -1,0 +1,20 @@
+"""Does the code work for other data and sizes? Says so when no other check can be blamed."""
+
+from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.report import CheckStatus
+from graders.task import Check
+
+
+def judge(trial: Trial, _: Check) -> Outcome:
+    """On a fresh trial: did the code run to its end, and does everything else hold?"""
+    if trial.lesson:
+        return passed()
+    if any(one.status is CheckStatus.FAILED for one in trial.outcomes.values()):
+        return not_run("Another check says what is wrong with other data and sizes.")
+    fault = trial.claim.fault
+    if fault is not None:
+        kind = fault.type if fault.builtin else "an exception of its own"
+        return failed(f"Your code stopped with {kind}.")
+    if any(one.status is CheckStatus.NOT_RUN for one in trial.outcomes.values()):
+        return failed("Not everything could be looked at.")
+    return passed()

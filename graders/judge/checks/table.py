@@ -1,0 +1,50 @@
+"""Is a table there, with the right number of rows and columns, and fit to show anything?"""
+
+import torch
+
+from graders.judge import words
+from graders.judge.claimed import Made
+from graders.judge.trial import Outcome, Trial, failed, passed
+from graders.task import Check
+
+
+def judge(trial: Trial, check: Check) -> Outcome:
+    """Look at a table as numbers: what type holds them does not matter."""
+    absent = trial.absent(check.of)
+    if absent is not None:
+        return absent
+    made = trial.made(check.of)
+    if made.kind != "table":
+        return failed(_no_table(check.of, made))
+    if made.tensor is None:
+        return failed(f"The table in `{check.of}` cannot be looked at: {made.refused}.")
+    expected, dims = trial.expected_shape(check.of), trial.output(check.of).dims
+    if made.shape != expected:
+        found = f"`{check.of}` is {words.shape(made.shape)}, but it should be {words.shape(expected, dims)}."
+        return failed(f"{found} {_swapped(made.shape, expected)}".strip())
+    if not made.tensor.is_floating_point():
+        return failed(f"`{check.of}` holds {made.dtype}; numbers that learn must be floating-point.")
+    degenerate = _degenerate(made.tensor)
+    return failed(f"`{check.of}` {degenerate}") if degenerate else passed()
+
+
+def _no_table(name: str, made: Made) -> str:
+    if made.via == "several":
+        return f"`{name}` holds several tables; it should be one."
+    return f"`{name}` is {words.kind(made)}, and no table of numbers can be found in it."
+
+
+def _swapped(actual: tuple[int, ...], expected: tuple[int, ...]) -> str:
+    return "Rows and columns are swapped." if actual == expected[::-1] else ""
+
+
+def _degenerate(table: torch.Tensor) -> str:
+    """With such a table a wrong look-up gives the right numbers, so it proves nothing."""
+    if not bool(torch.isfinite(table).all()):
+        return "holds numbers that are not finite (nan or inf), so nothing can be computed from it."
+    if table.shape[0] > 1 and bool((table == table[0]).all()):
+        return (
+            "has the same numbers in every row, so no row can be told from another and nothing that is looked up in it "
+            "can be judged. Let the rows start at random."
+        )
+    return ""

@@ -1,0 +1,166 @@
+"""
+Reading a student's claims. They are hostile until shown otherwise: wherever they are not exactly
+what a student's harness writes, `ClaimRefused` says so, and the run counts as having handed over nothing.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from safetensors import deserialize
+
+_DTYPES = {
+    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
+    "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8,
+    "BOOL": torch.bool,
+}  # fmt: skip
+_KINDS = ("missing", "tensor", "array", "table", "other")
+_MAX_TEXT = 4000
+
+
+class ClaimRefused(Exception):
+    """The claim is not of the form that a harness writes."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a student made under one name."""
+
+    kind: str  # missing | tensor | array | table | other
+    type: str = ""  # the type's name, for words only
+    via: str = ""
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    refused: str = ""  # why its numbers were not read
+    requires_grad: bool = False
+    storage: int = -1
+    span: tuple[int, int] = (0, 0)  # bytes within the storage
+    tensor: torch.Tensor | None = None
+
+    @property
+    def readable(self) -> bool:
+        """Are its numbers there?"""
+        return self.tensor is not None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The exception that ended the student's code."""
+
+    type: str
+    builtin: bool
+    message: str
+    memory: bool
+    line: int | None
+    parsed: bool
+    code: str
+    targets: tuple[str, ...]
+    operands: dict[str, Made] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """All that one trial handed over."""
+
+    outputs: dict[str, Made]
+    inputs: dict[str, Made]
+    fault: Fault | None
+    defined: tuple[str, ...]
+    gradients: dict[str, torch.Tensor | str]  # by "of>to": a tensor, "none" or "error"
+
+    def made(self, name: str) -> Made:
+        """What stands under an output's name."""
+        return self.outputs.get(name, Made("missing"))
+
+
+def read(body: Any, packed: bytes, gradients: Any, packed_gradients: bytes) -> Claim:  # noqa: ANN401  hostile
+    """
+    One trial's claim.
+
+    Args:
+        body: the JSON of the claim frame.
+        packed: its safetensors.
+        gradients: the JSON of the gradient frame, or None if it never came.
+        packed_gradients: its safetensors.
+
+    Raises:
+        ClaimRefused: in any way not what a harness writes.
+    """
+    try:
+        tensors = unpack(packed)
+        return Claim(
+            outputs={name: _made(name, facts, tensors) for name, facts in body["outputs"].items()},
+            inputs={name: _made(name, facts, tensors) for name, facts in body["inputs"].items()},
+            fault=_fault(body["fault"], tensors),
+            defined=tuple(_text(name) for name in body["defined"]),
+            gradients=_gradients(gradients, unpack(packed_gradients)) if gradients is not None else {},
+        )
+    except Exception as fault:
+        raise ClaimRefused("what came out of the run cannot be read") from fault
+
+
+def unpack(packed: bytes) -> dict[str, torch.Tensor]:
+    """Safetensors as tensors, by name; their own header says shape and dtype."""
+    if not packed:
+        return {}
+    return {name: _tensor(view) for name, view in deserialize(packed)}
+
+
+def _tensor(view: dict[str, Any]) -> torch.Tensor:
+    dtype = _DTYPES[view["dtype"]]
+    if not len(view["data"]):
+        return torch.empty(view["shape"], dtype=dtype)
+    return torch.frombuffer(view["data"], dtype=dtype).reshape(view["shape"])
+
+
+def _made(name: str, facts: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str = "") -> Made:
+    kind = facts["kind"]
+    if kind not in _KINDS:
+        raise ClaimRefused(f"unknown kind {kind!r:.40}")
+    tensor = tensors.get(prefix + name) if "refused" not in facts else None
+    shape = tuple(tensor.shape) if tensor is not None else tuple(int(size) for size in facts.get("shape", ()))
+    begin, end = facts.get("span", (0, 0))
+    return Made(
+        kind=kind,
+        type=_text(facts.get("type", "")),
+        via=_text(facts.get("via", "")),
+        dtype=str(tensor.dtype).removeprefix("torch.") if tensor is not None else _text(facts.get("dtype", "")),
+        shape=shape,
+        refused=_text(facts.get("refused", "")),
+        requires_grad=facts.get("requires_grad", False) is True,
+        storage=int(facts.get("storage", -1)),
+        span=(int(begin), int(end)),
+        tensor=tensor,
+    )
+
+
+def _fault(facts: dict[str, Any] | None, tensors: dict[str, torch.Tensor]) -> Fault | None:
+    if facts is None:
+        return None
+    line = facts["line"]
+    return Fault(
+        type=_text(facts["type"]),
+        builtin=facts["builtin"] is True,
+        message=_text(facts["message"]),
+        memory=facts["memory"] is True,
+        line=int(line) if line is not None else None,
+        parsed=facts["parsed"] is True,
+        code=_text(facts["code"]),
+        targets=tuple(_text(name) for name in facts["targets"]),
+        operands={
+            name: _made(name, one, tensors, prefix="operand:") for name, one in facts.get("operands", {}).items()
+        },
+    )
+
+
+def _gradients(words: dict[str, Any], tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | str]:
+    found: dict[str, torch.Tensor | str] = {}
+    for pair, word in words["gradients"].items():
+        found[pair] = tensors[pair] if word == "tensor" else _text(word)
+    return found
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    if not isinstance(value, str):
+        raise ClaimRefused("a text was expected")
+    return value[:_MAX_TEXT]

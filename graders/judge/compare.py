@@ -1,0 +1,61 @@
+"""How far two tensors are from each other, in words and in bits."""
+
+from dataclasses import dataclass
+
+import torch
+
+# (rtol, atol) by what the student's numbers can hold; sums and products of a few terms of size one
+_TOLERANCES = {
+    torch.float64: (1e-5, 1e-6),
+    torch.float32: (1e-5, 1e-6),
+    torch.float16: (4e-3, 4e-3),
+    torch.bfloat16: (3e-2, 3e-2),
+}
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Where a student's tensor is off."""
+
+    kind: str  # shape | type | not-finite | values
+    place: tuple[int, ...] = ()
+    actual: float = 0.0
+    expected: float = 0.0
+    share: float = 1.0  # of the numbers that are off
+
+
+def compare(actual: torch.Tensor, expected: torch.Tensor) -> Mismatch | None:
+    """
+    Say where a student's tensor is off, or None if it is close enough.
+
+    Args:
+        actual: (...), on the CPU; the student's. May hold anything.
+        expected: (...), on the CPU; the reference's.
+
+    Returns:
+        The first place that is off, row by row.
+
+    Source: |actual - expected| <= atol + rtol * |expected|, as torch.testing.assert_close.
+    """
+    if actual.shape != expected.shape:
+        return Mismatch("shape")
+    if actual.is_floating_point() != expected.is_floating_point():
+        return Mismatch("type")
+    expected = expected.detach()
+    rtol, atol = max(_tolerance(actual), _tolerance(expected))
+    left, right = actual.double(), expected.double()
+    off = ~torch.isclose(left, right, rtol=rtol, atol=atol, equal_nan=True)
+    if not bool(off.any()):
+        return None
+    place = tuple(int(index) for index in off.nonzero()[0])
+    kind = "values" if bool(torch.isfinite(left[place])) else "not-finite"
+    return Mismatch(kind, place, float(left[place]), float(right[place]), float(off.double().mean()))
+
+
+def _tolerance(tensor: torch.Tensor) -> tuple[float, float]:
+    return _TOLERANCES.get(tensor.dtype, (0.0, 0.0))
+
+
+def same(actual: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Equal within the tolerance, in shape and numbers."""
+    return compare(actual, expected) is None

@@ -1,0 +1,90 @@
+"""
+Which known wrong idea is behind a student's outputs?
+
+A variant is named only if everything that can be observed is the same on every trial: numbers,
+shapes, kinds, what is missing, how it failed and on which ids, and which gradients arrive. Two
+ideas that cannot be told apart by that are never guessed between: the author is told by
+`kelolo check`, and here the first in the author's order is taken.
+"""
+
+import torch
+
+from graders.judge.claimed import Claim, Fault, Made
+from graders.judge.compare import same
+from graders.judge.trial import Trial
+from graders.report import Misconception
+from graders.task import WrongVariant
+
+
+def recognise(trials: list[Trial]) -> Misconception | None:
+    """The first of the exercise's wrong variants whose outputs equal the student's on all trials."""
+    if not trials:
+        return None
+    for variant in trials[0].task.wrong:
+        if all(_matches(trial, variant) for trial in trials):
+            return Misconception(variant.tag, variant.message)
+    return None
+
+
+def _matches(trial: Trial, variant: WrongVariant) -> bool:
+    if variant.expressions:
+        return all(_is_expression(trial, name, text) for name, text in variant.expressions.items())
+    other = trial.reference.variant(variant.code, trial.seed)
+    return other is not None and _same_claim(trial.claim, other)
+
+
+def _is_expression(trial: Trial, name: str, text: str) -> bool:
+    """Is the student's output what this expression over the student's own outputs gives?"""
+    made = trial.made(name)
+    if made.tensor is None:
+        return False
+    own = {other.name: trial.made(other.name).tensor for other in trial.task.outputs}
+    names = {**trial.names, **{other: tensor for other, tensor in own.items() if tensor is not None}}
+    try:
+        value = eval(text, names)  # noqa: S307  the author's expression, in the judge's own process
+    except Exception:  # noqa: BLE001  the student's outputs need not fit it
+        return False
+    return isinstance(value, torch.Tensor) and same(made.tensor, value)
+
+
+def _same_claim(one: Claim, other: Claim) -> bool:
+    return (
+        _same_fault(one.fault, other.fault)
+        and all(_same_made(made, other.made(name)) for name, made in one.outputs.items())
+        and _shared(one) == _shared(other)
+        and all(_same_made(made, other.inputs[name]) for name, made in one.inputs.items())
+        and all(_same_gradient(found, other.gradients.get(pair)) for pair, found in one.gradients.items())
+    )
+
+
+def _shared(claim: Claim) -> list[list[str]]:
+    """Which names stand for one and the same table."""
+    groups: dict[int, list[str]] = {}
+    for name, made in claim.outputs.items():
+        if made.kind == "table":
+            groups.setdefault(made.storage, []).append(name)
+    return sorted(groups.values())
+
+
+def _same_fault(one: Fault | None, other: Fault | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    if (one.type, one.targets) != (other.type, other.targets) or one.operands.keys() != other.operands.keys():
+        return False
+    if not one.operands and one.message != other.message:  # nothing else tells two faults of a kind apart
+        return False
+    return all(_same_made(made, other.operands[name]) for name, made in one.operands.items())
+
+
+def _same_made(one: Made, other: Made) -> bool:
+    if (one.kind, one.shape, one.requires_grad) != (other.kind, other.shape, other.requires_grad):
+        return False
+    if one.tensor is None or other.tensor is None:
+        return one.tensor is other.tensor
+    return same(one.tensor, other.tensor)
+
+
+def _same_gradient(one: torch.Tensor | str, other: torch.Tensor | str | None) -> bool:
+    if isinstance(one, torch.Tensor):
+        return isinstance(other, torch.Tensor) and same(one, other)
+    return one == other

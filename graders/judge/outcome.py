@@ -1,0 +1,84 @@
+"""
+From the findings of each trial to the list that the student sees.
+
+The lesson's trial speaks first. Only where it is in order do the fresh trials add something: what
+is right there and wrong here is told together with the sizes that bring it out.
+"""
+
+from typing import Any
+
+from graders.judge.checks import KINDS
+from graders.judge.explain import explain
+from graders.judge.trial import Outcome, Trial
+from graders.report import CheckResult, CheckStatus, StudentError, TensorShape
+from graders.task import Check, Task
+
+PASSED, FAILED, NOT_RUN = CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.NOT_RUN
+
+
+def judge_trial(trial: Trial) -> None:
+    """Run every check of the exercise on one trial, in the author's order."""
+    for check in trial.task.checks:
+        trial.outcomes[check.id] = KINDS[check.kind](trial, check)
+
+
+def results(task: Task, trials: list[Trial]) -> list[CheckResult]:
+    """
+    One line for each check.
+
+    Args:
+        task: the exercise.
+        trials: those that handed over something, the lesson's first; fewer than asked for if the run was ended.
+    """
+    lesson, fresh = trials[0], trials[1:]
+    clean = all(one.status is PASSED for one in lesson.outcomes.values()) and lesson.claim.fault is None
+    complete = len(fresh) == task.fresh_trials
+    found = {check.id: _over_trials(check, lesson, fresh if clean else [], complete=complete) for check in task.checks}
+    for check in task.checks:
+        if check.kind == "other_sizes" and not clean:
+            found[check.id] = Outcome(NOT_RUN, "Looked at once everything is right on the lesson's own data.")
+    return [CheckResult(check.id, check.title, found[check.id].status, found[check.id].message) for check in task.checks]
+
+
+def _over_trials(check: Check, lesson: Trial, fresh: list[Trial], *, complete: bool) -> Outcome:
+    first = lesson.outcomes[check.id]
+    if first.status is not PASSED:
+        return first
+    if check.kind == "other_sizes" and not complete:
+        return Outcome(FAILED, "Your code did not come to its end with other data and sizes.")
+    for status in (FAILED, NOT_RUN):
+        for trial in fresh:
+            outcome = trial.outcomes[check.id]
+            if outcome.status is status:
+                return Outcome(status, f"{_sizes(trial)} {outcome.message}" if status is FAILED else outcome.message)
+    return first
+
+
+def _sizes(trial: Trial) -> str:
+    """The sizes of a fresh trial in words; its data stay unnamed."""
+    sizes = [f"{name} = {value}" for name, value in trial.values.items() if isinstance(value, int | float)]
+    return f"Right for the lesson's data, but not for others (here with {', '.join(sizes)}):" if sizes else (
+        "Right for the lesson's data, but not for others:"
+    )
+
+
+def student_error(lesson: Trial) -> StudentError | None:
+    """The exception on the lesson's data, explained."""
+    fault = lesson.claim.fault
+    return StudentError(fault.type, fault.message, fault.line, explain(fault)) if fault else None
+
+
+def shapes(lesson: Trial) -> list[TensorShape]:
+    """What each output of the student looks like beside what it should."""
+    found = []
+    for output in lesson.task.outputs:
+        made = lesson.made(output.name)
+        if made.kind in ("tensor", "array", "table") and len(made.shape) <= 16:  # noqa: PLR2004
+            expected = lesson.expected_shape(output.name)
+            found.append(TensorShape(output.name, output.dims, made.shape, expected, made.dtype))
+    return found
+
+
+def as_json(value: Any) -> Any:  # noqa: ANN401
+    """Frozen values as JSON."""
+    return None if value is None else {name: getattr(value, name) for name in value.__dataclass_fields__}

@@ -1,0 +1,34 @@
+"""The lesson's own printed check, over the student's values."""
+
+import ast
+import contextlib
+import io
+
+from graders.judge.checks.learnable_count import count_learnable
+from graders.judge.reference import Names
+from graders.judge.trial import Trial
+from graders.report import CheckStatus
+
+_MAX_CHARS = 8000
+
+
+def printed(trial: Trial, code: str) -> str:
+    """
+    What the author's report code prints, statement by statement; one that cannot run on these values is left out.
+
+    The code sees the starting code's names, each output of the student as a tensor, `holds("check-id")` and
+    `learnable`, the count of numbers that can learn.
+    """
+    names: Names = dict(trial.names)
+    made = {one.name: trial.made(one.name) for one in trial.task.outputs}
+    names |= {name: one.tensor for name, one in made.items() if one.tensor is not None}
+    names["learnable"] = count_learnable([one for one in made.values() if one.kind == "table"])
+    names["holds"] = lambda check: trial.outcomes[check].status is CheckStatus.PASSED
+    for lacking in made.keys() - {name for name, one in made.items() if one.tensor is not None}:
+        names.pop(lacking, None)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        for statement in ast.parse(code).body:
+            with contextlib.suppress(Exception):
+                exec(compile(ast.Module([statement], []), "<printed check>", "exec"), names)  # noqa: S102
+    return text.getvalue()[:_MAX_CHARS]

@@ -1,0 +1,159 @@
+"""
+The reference: the author's solution, run on the student's own tables.
+
+The solution is run as written, but right after it makes a table, that table is given the student's
+numbers ("adoption"). So what comes out is what *this* student should have got, whatever the order
+in which the tables were made and whatever they were filled with. Adopting `tok` and `pos` as well
+gives the `h` that follows from the student's own steps, so that one fault is reported once.
+
+The same machinery runs the author's wrong variants, to see whether the student's outputs are theirs.
+"""
+
+import ast
+from typing import Any
+
+import torch
+
+from graders.judge.claimed import Claim, Made, read
+from graders.student import claims
+from graders.student.execution import Program
+from graders.task import Task
+
+_ADOPT = "__adopt__"
+Names = dict[str, Any]
+
+
+class OtherShape(Exception):
+    """A variant makes a table of another shape than the student's, so it cannot be what the student wrote."""
+
+
+class AdoptingProgram(Program):
+    """An author's text in which each of the named values is replaced right after it is made."""
+
+    def __init__(self, source: str, adopted: frozenset[str]) -> None:
+        """`adopted`: the names to replace."""
+        self._adopted = adopted
+        super().__init__(source)
+
+    def prepared(self, tree: ast.Module) -> ast.Module:
+        """With `name = __adopt__("name", name)` behind each top-level statement that makes `name`."""
+        body: list[ast.stmt] = []
+        for statement in tree.body:
+            body.append(statement)
+            made = assigned(statement) & self._adopted
+            body += [ast.copy_location(_adoption(name), statement) for name in sorted(made)]
+        tree.body = body
+        return ast.fix_missing_locations(tree)
+
+
+def assigned(statement: ast.stmt) -> frozenset[str]:
+    """The names that a statement, or one nested in it, stores into."""
+    return frozenset(
+        node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+
+
+def _adoption(name: str) -> ast.stmt:
+    return ast.parse(f"{name} = {_ADOPT}({name!r}, {name})").body[0]
+
+
+class Adoption:
+    """Gives a value of the reference the student's numbers."""
+
+    def __init__(self, made: dict[str, Made], *, same_shape: bool) -> None:
+        """
+        What to adopt.
+
+        Args:
+            made: the student's values, by name; all readable.
+            same_shape: refuse with OtherShape where the author's own shape differs.
+        """
+        self._made, self._same_shape = made, same_shape
+        self.leaves: dict[str, torch.Tensor] = {}
+
+    def __call__(self, name: str, value: Any) -> Any:  # noqa: ANN401  an author's object
+        """The value to go on with instead of `value`."""
+        made = self._made[name]
+        assert made.tensor is not None  # noqa: S101  only readable values are adopted
+        own, _ = claims.table_of(value)
+        if self._same_shape and (own is None or tuple(own.shape) != made.shape):
+            raise OtherShape(name)
+        learns = made.tensor.is_floating_point() and (own is None or own.requires_grad or made.kind == "tensor")
+        leaf = torch.nn.Parameter(made.tensor.clone(), requires_grad=learns)
+        self.leaves[name] = leaf
+        if isinstance(value, torch.nn.Module) and own is not None:
+            _put(value, own, leaf)
+            return value
+        return leaf
+
+
+def _put(module: torch.nn.Module, own: torch.Tensor, leaf: torch.nn.Parameter) -> None:
+    """Let the module hold `leaf` wherever it holds its own table."""
+    for part in module.modules():
+        for name, parameter in list(part.named_parameters(recurse=False)):
+            if parameter is own:
+                setattr(part, name, leaf)
+
+
+class Reference:
+    """The author's code on one trial's data."""
+
+    def __init__(self, task: Task, names: Names, claim: Claim) -> None:
+        """
+        One trial.
+
+        Args:
+            task: the exercise.
+            names: the starting code's names on this trial.
+            claim: the student's.
+        """
+        self._task, self._claim = task, claim
+        self._names = names
+        self._runs: dict[tuple[str, ...], tuple[Names, Adoption] | None] = {}
+
+    def given(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
+        """
+        The solution's names when it starts from these outputs of the student.
+
+        Returns:
+            None where one of them is not there to start from, or the solution cannot run on them.
+        """
+        if adopted not in self._runs:
+            self._runs[adopted] = self._run(adopted)
+        return self._runs[adopted]
+
+    def _run(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
+        made = {name: self._claim.made(name) for name in adopted}
+        if not all(one.readable for one in made.values()):
+            return None
+        adoption = Adoption(made, same_shape=False)
+        names = {**self._names, _ADOPT: adoption}
+        fault = AdoptingProgram(self._task.solution, frozenset(adopted)).run(names)
+        return None if fault is not None else (names, adoption)
+
+    def gradient(self, of: str, to: str, seed: int) -> torch.Tensor | None:
+        """d (of * r).sum() / d to, of the solution on the student's table; None where there is none."""
+        run = self.given((to,))
+        if run is None:
+            return None
+        names, adoption = run
+        value, leaf = names[of], adoption.leaves[to]
+        if not leaf.requires_grad:
+            return None
+        total = (value * claims.cotangent(value.shape, seed).to(value.dtype)).sum()
+        (found,) = torch.autograd.grad(total, leaf, retain_graph=True, allow_unused=True)
+        return found
+
+    def variant(self, code: str, seed: int) -> Claim | None:
+        """What a wrong variant would have handed over, on the student's tables; None if it cannot be the one."""
+        tables = {one.name for one in self._task.outputs if one.kind == "table"}
+        made = {name: self._claim.made(name) for name in tables if self._claim.made(name).readable}
+        names = {**self._names, _ADOPT: Adoption(made, same_shape=True)}
+        order = self._task.student_part()
+        fault = AdoptingProgram(code, frozenset(made)).run(names)
+        if fault is not None and fault["type"] == OtherShape.__name__:
+            return None
+        names.pop(_ADOPT)
+        frame = claims.claim(names, order, fault)
+        found = claims.gradient_frame(claims.gradients(names, order["gradients"], seed))
+        return read(frame.body, frame.tensors, found.body, found.tensors)

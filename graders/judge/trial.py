@@ -1,0 +1,145 @@
+"""One trial as the checks see it: the student's claim beside the reference."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from graders.judge.claimed import Claim, Made
+from graders.judge.explain import explain
+from graders.judge.reference import Names, Reference
+from graders.report import CheckStatus
+from graders.student import claims
+from graders.task import Output, Task
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one check found on one trial."""
+
+    status: CheckStatus
+    message: str = ""
+
+
+def passed(message: str = "") -> Outcome:
+    """It holds."""
+    return Outcome(CheckStatus.PASSED, message)
+
+
+def failed(message: str) -> Outcome:
+    """It does not hold, and why."""
+    return Outcome(CheckStatus.FAILED, message)
+
+
+def not_run(message: str) -> Outcome:
+    """It cannot be judged, and why."""
+    return Outcome(CheckStatus.NOT_RUN, message)
+
+
+@dataclass
+class Trial:
+    """One trial: data, claim, reference, and what the checks have found so far."""
+
+    task: Task
+    names: Names  # the starting code's
+    pure: Names  # the solution's, all its own
+    claim: Claim
+    reference: Reference
+    seed: int
+    lesson: bool
+    values: dict[str, Any]  # of the parameters that were changed
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    def made(self, name: str) -> Made:
+        """The student's value."""
+        return self.claim.made(name)
+
+    def output(self, name: str) -> Output:
+        """What the exercise says of an output."""
+        return next(one for one in self.task.outputs if one.name == name)
+
+    def expected_shape(self, name: str) -> tuple[int, ...]:
+        """The shape that the solution gives an output, all by itself."""
+        value = self.pure.get(name)
+        tensor, _ = claims.table_of(value)
+        return tuple(tensor.shape) if tensor is not None else ()
+
+    def absent(self, name: str) -> Outcome | None:
+        """
+        What is said of an output that is not there, or None if it is.
+
+        After an exception, the output that the failing line was to make has failed, and what comes later has
+        not been tried.
+        """
+        if self.made(name).kind != "missing":
+            return None
+        fault = self.claim.fault
+        if fault is None:
+            return failed(self._never_made(name))
+        if not fault.parsed:
+            return not_run("Your code does not run yet, so nothing could be looked at.")
+        if name == self._blamed(fault.targets):
+            return failed(self._stopped_here(name))
+        return not_run(f"Your code stopped before `{name}` was made.")
+
+    def _blamed(self, targets: tuple[str, ...]) -> str | None:
+        outputs = [one.name for one in self.task.outputs]
+        missing = [name for name in outputs if self.made(name).kind == "missing"]
+        hit = [name for name in missing if name in targets]
+        return (hit or missing or [None])[0]
+
+    def _never_made(self, name: str) -> str:
+        if self.claim.defined:
+            function = self.claim.defined[0]
+            return (
+                f"There is no `{name}` after your code has run. You define `{function}`, but what a function makes stays "
+                f"inside it until it is called and its result is given a name."
+            )
+        return f"There is no `{name}` after your code has run: give this result exactly that name."
+
+    def _stopped_here(self, name: str) -> str:
+        fault = self.claim.fault
+        assert fault is not None  # noqa: S101  the caller looked
+        if not self.lesson:
+            kind = fault.type if fault.builtin else "an exception of its own"
+            return f"Your code stopped with {kind} on the way to `{name}`."
+        return f"Your code stopped on the way to `{name}`: {explain(fault)}"
+
+    def overwritten(self, name: str) -> str | None:
+        """What is said of an input that the student has spoilt, or None if it is in order."""
+        spoilt = spoilt_input(self.task, self.names, self.claim, name)
+        if not spoilt:
+            return None
+        made = self.claim.inputs.get(name, Made("missing"))
+        now = f"it now has the shape {list(made.shape)}" if made.kind == "tensor" else "it is no tensor any more"
+        return (
+            f"`{name}` was overwritten: {now}. Keep `{name}` as the starting code made it and give your result a name "
+            "of its own."
+        )
+
+
+def spoilt_input(task: Task, names: Names, claim: Claim, name: str) -> bool:
+    """Has the student put something under an input's name that nothing can be computed from?"""
+    made = claim.inputs.get(name, Made("missing"))
+    own = names[name]
+    if made.tensor is not None and made.tensor.shape == own.shape and torch.equal(made.tensor.to(own.dtype), own):
+        return False
+    rule = next(one.valid for one in task.inputs if one.name == name)
+    return made.tensor is None or not rule or not _holds(rule, {**names, "was": own, name: made.tensor})
+
+
+def _holds(rule: str, names: Names) -> bool:
+    try:
+        return bool(eval(rule, names))  # noqa: S307  the author's expression, in the judge's own process
+    except Exception:  # noqa: BLE001  a value that the rule cannot even be asked about is not valid
+        return False
+
+
+def with_inputs(task: Task, names: Names, claim: Claim) -> Names:
+    """The starting code's names with the inputs that the student has changed in a way that is allowed."""
+    changed = {
+        one.name: claim.inputs[one.name].tensor
+        for one in task.inputs
+        if one.name in claim.inputs and not spoilt_input(task, names, claim, one.name)
+    }
+    return {**names, **changed}

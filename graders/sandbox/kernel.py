@@ -1,0 +1,33 @@
+"""The few system calls that Python does not offer, by ctypes, with errors raised as OSError."""
+
+import ctypes
+import os
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_SET_NO_NEW_PRIVS = 38
+PR_GET_NO_NEW_PRIVS = 39
+
+
+def prctl(option: int, second: int = 0, third: int = 0) -> int:
+    """Call prctl(2). Raises OSError."""
+    zero = ctypes.c_ulong(0)
+    result = _libc.prctl(option, ctypes.c_ulong(second), ctypes.c_ulong(third), zero, zero)
+    return _checked(result, "prctl")
+
+
+def syscall(number: int, *arguments: object) -> int:
+    """Call a system call by number; integers go in as longs. Raises OSError."""
+    raw = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    return _checked(_libc.syscall(ctypes.c_long(number), *raw), f"system call {number}")
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+    return result

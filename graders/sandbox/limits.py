@@ -1,0 +1,49 @@
+"""What the kernel itself counts for one process: CPU seconds, bytes, descriptors."""
+
+import resource
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+PAGE = resource.getpagesize()
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What the warm process holds before a run begins, in bytes."""
+
+    address_space: int
+    data: int
+    resident: int
+
+
+def footprint() -> Footprint:
+    """Of this process, now."""
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        pages = [int(field) for field in statm.read().split()]
+    return Footprint(address_space=pages[0] * PAGE, data=pages[5] * PAGE, resident=pages[1] * PAGE)
+
+
+def apply(*, held: Footprint, memory_mib: int, cpu_s: int) -> None:
+    """
+    Bound this process.
+
+    Args:
+        held: the warm process's own size; the budget comes on top of it.
+        memory_mib: heap and private maps the run may add.
+        cpu_s: CPU seconds, a net under the parent's wall time.
+    """
+    budget = memory_mib * MIB
+    bounds = {
+        resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
+        resource.RLIMIT_DATA: (held.data + budget, held.data + budget),
+        # shared maps are not in DATA; leave room for threads' stacks, which are reserved, not used
+        resource.RLIMIT_AS: (held.address_space + 2 * budget, held.address_space + 2 * budget),
+        resource.RLIMIT_FSIZE: (16 * MIB, 16 * MIB),
+        resource.RLIMIT_NOFILE: (64, 64),
+        resource.RLIMIT_CORE: (0, 0),
+        resource.RLIMIT_NPROC: (64, 64),
+        resource.RLIMIT_MSGQUEUE: (0, 0),
+        resource.RLIMIT_MEMLOCK: (0, 0),
+    }
+    for limit, bound in bounds.items():
+        resource.setrlimit(limit, bound)

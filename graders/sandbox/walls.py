@@ -1,0 +1,73 @@
+"""
+All walls of one run, raised in the order that works.
+
+Limits before Landlock, since a limit needs nothing of the file system; seccomp last, since
+it forbids the calls that raise the others.
+"""
+
+import ctypes.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from graders.sandbox import landlock, limits, privileges, syscalls
+
+# torch prints a line at its first operation if it cannot read what the processor can do
+_PROCESSOR_FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
+_DEVICES = ("/dev/urandom", "/dev/zero")
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/localtime", "/usr/share/zoneinfo")
+
+
+@dataclass(frozen=True)
+class Walls:
+    """What the warm process prepares once for all its runs."""
+
+    program: bytes  # compiled seccomp list
+    readable: tuple[Path, ...]
+    held: limits.Footprint
+
+    @classmethod
+    def prepare(cls, libraries: list[str]) -> "Walls":
+        """
+        Compile what can be compiled ahead.
+
+        Args:
+            libraries: folders that hold Python's and torch's files.
+
+        Raises:
+            OSError: seccomp or Landlock is missing on this machine.
+        """
+        if landlock.version() == 0:
+            raise OSError("this kernel has no Landlock")
+        paths = [Path(one).resolve() for one in (*libraries, *_LIBRARIES, *_PROCESSOR_FACTS, *_DEVICES)]
+        return cls(syscalls.compile_filter(), tuple(dict.fromkeys(paths)), limits.footprint())
+
+    def enclose(self, *, scratch: Path, memory_mib: int, wall_time_s: float) -> None:
+        """Enclose this process for ever. Raises OSError if a wall cannot be raised: run nothing then."""
+        limits.apply(held=self.held, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2)
+        privileges.forbid_new()
+        landlock.apply(readable=list(self.readable), writable=scratch)
+        syscalls.load(self.program)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Whether a wall can be raised on this machine."""
+
+    wall: str
+    holds: bool
+    advice: str
+
+
+def probe() -> list[Probe]:
+    """Which required walls this machine can have; looked at, never assumed."""
+    library = ctypes.util.find_library("seccomp")
+    return [
+        Probe("Linux", sys.platform == "linux", "Kelolo's walls need Linux."),
+        Probe(
+            "Landlock",
+            landlock.version() > 0,
+            "The kernel must be 5.13 or newer with Landlock switched on (lsm=landlock,… on its command line).",
+        ),
+        Probe("seccomp", library is not None, "Install libseccomp (Debian: apt install libseccomp2)."),
+    ]

@@ -1,0 +1,226 @@
+"""
+What a student's process hands over: plain facts and plain bytes about the names it was to make.
+
+Each value is looked at by its exact type, before the student's own methods could say otherwise, and
+its size is bounded before a byte is copied.
+"""
+
+import types
+from typing import Any
+
+import torch
+from safetensors import TensorSpec, serialize
+
+from graders.wire import Frame, FrameType
+
+MAX_ELEMENTS = 1 << 20
+MAX_AXES = 16
+_PARAMETER = torch.nn.Parameter
+_PLAIN = (torch.Tensor, _PARAMETER)
+_NAMED_DTYPES = {
+    torch.float64: "float64", torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16",
+    torch.int64: "int64", torch.int32: "int32", torch.int16: "int16", torch.int8: "int8",
+    torch.uint8: "uint8", torch.bool: "bool",
+}  # fmt: skip
+Facts = dict[str, Any]
+
+
+def claim(names: dict[str, Any], order: dict[str, Any], fault: Facts | None) -> Frame:
+    """The state of the student's names after one trial, with the fault that ended it."""
+    tensors: dict[str, torch.Tensor] = {}
+    storages: dict[int, int] = {}
+    outputs = {}
+    for wanted in order["outputs"]:
+        name = wanted["name"]
+        look = _look_at_table if wanted["kind"] == "table" else _look_at
+        outputs[name] = look(names, name, tensors, storages)
+    inputs = {name: _look_at(names, name, tensors, storages) for name in order["inputs"]}
+    operands = (fault or {}).pop("operands", {})
+    if fault is not None:
+        fault["operands"] = {
+            name: _look_at({name: value}, name, tensors, storages, prefix="operand:") for name, value in operands.items()
+        }
+    body = {"outputs": outputs, "inputs": inputs, "fault": fault, "defined": _function_names(names)}
+    return Frame(FrameType.CLAIM, body, pack(tensors))
+
+
+def _look_at(
+    names: dict[str, Any], name: str, tensors: dict[str, torch.Tensor], storages: dict[int, int], prefix: str = ""
+) -> Facts:
+    if name not in names:
+        return {"kind": "missing"}
+    value = names[name]
+    if type(value) in _PLAIN:
+        return {"kind": "tensor", **_tensor(prefix + name, value, tensors, storages)}
+    if type(value).__module__ == "numpy" and type(value).__name__ == "ndarray":
+        return _array(prefix + name, value, tensors, storages)
+    return {"kind": "other", "type": _type_name(value), **_number(prefix + name, value, tensors, storages)}
+
+
+def _array(name: str, value: Any, tensors: dict[str, torch.Tensor], storages: dict[int, int]) -> Facts:  # noqa: ANN401
+    try:
+        facts = _tensor(name, torch.from_numpy(value), tensors, storages)
+    except (TypeError, ValueError, RuntimeError):
+        facts = {"refused": "its numbers cannot be read as a tensor"}
+    return {"kind": "array", **facts}
+
+
+def _number(name: str, value: Any, tensors: dict[str, torch.Tensor], storages: dict[int, int]) -> Facts:  # noqa: ANN401
+    """A number or a list of numbers, which is not a tensor but can be told to be right."""
+    if type(value) in (int, float, bool, list, tuple):
+        try:
+            return _tensor(name, torch.tensor(value), tensors, storages)
+        except (TypeError, ValueError, RuntimeError, OverflowError):
+            return {}
+    return {}
+
+
+def _look_at_table(
+    names: dict[str, Any], name: str, tensors: dict[str, torch.Tensor], storages: dict[int, int]
+) -> Facts:
+    if name not in names:
+        return {"kind": "missing"}
+    value = names[name]
+    weight, via = table_of(value)
+    if weight is None:
+        return {"kind": "other", "type": _type_name(value), "via": via}
+    return {"kind": "table", "via": via, "type": _type_name(value), **_tensor(name, weight, tensors, storages)}
+
+
+def table_of(value: Any) -> tuple[torch.Tensor | None, str]:  # noqa: ANN401  a student's object
+    """
+    The rows that a value stands for, whatever its type: `.weight` if there is one, else the tensor itself.
+
+    Returns:
+        The tensor or None, and how it was found: tensor, parameter, weight, only-parameter, nothing, several.
+    """
+    if type(value) is _PARAMETER:
+        return value, "parameter"
+    if type(value) is torch.Tensor:
+        return value, "tensor"
+    if isinstance(value, type | types.FunctionType):
+        return None, "nothing"
+    try:
+        weight = getattr(value, "weight", None)
+        if type(weight) in _PLAIN:
+            return weight, "weight"
+        held = [one for one in value.parameters() if type(one) in _PLAIN] if isinstance(value, torch.nn.Module) else []
+    except Exception:  # noqa: BLE001  a student's property
+        return None, "nothing"
+    tables = [one for one in held if one.dim() == 2] if len(held) > 1 else held  # noqa: PLR2004
+    if len(tables) == 1:
+        return tables[0], "only-parameter"
+    return None, "several" if tables else "nothing"
+
+
+def _tensor(name: str, value: torch.Tensor, tensors: dict[str, torch.Tensor], storages: dict[int, int]) -> Facts:
+    facts: Facts = {"shape": list(value.shape)[:MAX_AXES], "dtype": str(value.dtype).removeprefix("torch.")}
+    reason = _refusal(value)
+    if reason:
+        return {**facts, "refused": reason}
+    facts["requires_grad"] = bool(value.requires_grad)
+    storage = value.untyped_storage().data_ptr()
+    facts["storage"] = storages.setdefault(storage, len(storages))
+    begin = value.storage_offset() * value.element_size()
+    facts["span"] = [begin, begin + value.numel() * value.element_size()]
+    tensors[name] = value.detach().resolve_conj().resolve_neg().to("cpu").contiguous().clone()
+    return facts
+
+
+def _refusal(value: torch.Tensor) -> str:
+    """Why a tensor's numbers are not read, or an empty text."""
+    if value.layout is not torch.strided or value.is_quantized or value.is_nested:
+        return "it is not an ordinary dense tensor"
+    if value.device.type == "meta":
+        return "it has a shape but no numbers (device meta)"
+    if value.dtype not in _NAMED_DTYPES:
+        return f"its numbers are {str(value.dtype).removeprefix('torch.')}"
+    if value.dim() > MAX_AXES:
+        return f"it has {value.dim()} axes"
+    if value.numel() > MAX_ELEMENTS:
+        return f"it holds {value.numel()} numbers, more than can be looked at ({MAX_ELEMENTS})"
+    if value.numel() and _bytes_needed(value) > value.untyped_storage().nbytes():
+        return "its memory is gone"
+    return ""
+
+
+def _bytes_needed(value: torch.Tensor) -> int:
+    last = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+    return int((value.storage_offset() + last + 1) * value.element_size())
+
+
+def gradients(names: dict[str, Any], pairs: list[list[str]], seed: int) -> dict[str, Any]:
+    """
+    For each pair (of, to): d (of * r).sum() / d to, with a random r of the shape of `of`.
+
+    Args:
+        names: the student's.
+        pairs: which outputs, and which tables.
+        seed: of r, unknown until the student's code has ended.
+
+    Returns:
+        By "of>to": a tensor, None (not connected), or the text of what went wrong.
+    """
+    return {f"{of}>{to}": _gradient(names.get(of), table_of(names.get(to))[0], seed) for of, to in pairs}
+
+
+def _gradient(of: Any, to: torch.Tensor | None, seed: int) -> torch.Tensor | str | None:  # noqa: ANN401
+    if type(of) not in _PLAIN or to is None or _refusal(of) or _refusal(to):
+        return "nothing to look at"
+    if not of.requires_grad or not to.requires_grad:
+        return None
+    try:
+        total = (of * cotangent(of.shape, seed).to(of.dtype)).sum()
+        (found,) = torch.autograd.grad(total, to, retain_graph=True, allow_unused=True)
+    except RuntimeError as fault:
+        return str(fault)[:500]
+    return found.to_dense() if found is not None and found.is_sparse else found
+
+
+def cotangent(shape: Any, seed: int) -> torch.Tensor:  # noqa: ANN401
+    """The random r: float32, the same in the student's and the judge's process."""
+    return torch.randn(tuple(shape), generator=torch.Generator().manual_seed(seed))
+
+
+def graph_was_freed(found: dict[str, Any]) -> bool:
+    """Did a gradient fail only because the student had walked the graph already?"""
+    return any(isinstance(one, str) and "backward through the graph a second time" in one for one in found.values())
+
+
+def gradient_frame(found: dict[str, Any]) -> Frame:
+    """The gradients as a frame."""
+    tensors = {name: one.detach().contiguous() for name, one in found.items() if isinstance(one, torch.Tensor)}
+    words = {
+        name: "tensor" if isinstance(one, torch.Tensor) else "none" if one is None else "error"
+        for name, one in found.items()
+    }
+    return Frame(FrameType.GRADIENTS, {"gradients": words}, pack(tensors))
+
+
+def pack(tensors: dict[str, torch.Tensor]) -> bytes:
+    """Contiguous CPU tensors as safetensors."""
+    specs = {
+        name: TensorSpec(
+            dtype=_NAMED_DTYPES[one.dtype],
+            shape=list(one.shape),
+            data_ptr=one.data_ptr(),
+            data_len=one.numel() * one.element_size(),
+        )
+        for name, one in tensors.items()
+    }
+    return bytes(serialize(specs))
+
+
+def _function_names(names: dict[str, Any]) -> list[str]:
+    """Functions that the student defined: one that is never called explains a lot of missing names."""
+    found = [name for name, value in names.items() if type(value) is types.FunctionType and _is_students(value)]
+    return [name[:100] for name in found if isinstance(name, str)][:20]
+
+
+def _is_students(function: types.FunctionType) -> bool:
+    return function.__code__.co_filename == "your code"
+
+
+def _type_name(value: Any) -> str:  # noqa: ANN401
+    name = type(value).__name__
+    return name[:100] if isinstance(name, str) else "object"

@@ -1,0 +1,210 @@
+"""
+Running the student's text and describing how it ended.
+
+Names are bound here, at import, before any student's code: what it replaces in `builtins` or in a
+module later does not matter to these functions.
+"""
+
+import ast
+import builtins
+import contextlib
+import io
+import linecache
+import os
+import sys
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+FILE = "your code"  # stands in tracebacks that a student prints
+_MESSAGE_CHARS = 2000
+_LINE_CHARS = 200
+Fault = dict[str, Any]
+
+
+class Program:
+    """The student's text, compiled once, run on every trial."""
+
+    def __init__(self, source: str) -> None:
+        """Parse and compile; a text that does not parse is kept as its fault."""
+        self._tree: ast.Module | None = None
+        self._code: types.CodeType | None = None
+        self._fault: Fault | None = None
+        self._lines = source.splitlines()
+        linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)
+                self._tree = ast.parse(source, FILE)
+                self._code = compile(self.prepared(ast.parse(source, FILE)), FILE, "exec")
+        except BaseException as fault:  # noqa: BLE001  SyntaxError, but also ValueError, RecursionError, MemoryError
+            self._fault = self._unparsed(fault)
+
+    def prepared(self, tree: ast.Module) -> ast.Module:
+        """The program as it is compiled: as written."""
+        return tree
+
+    def run(self, names: dict[str, Any]) -> Fault | None:
+        """Execute in `names`; how it failed, or None. `SystemExit` ends a program, it is not a fault."""
+        if self._code is None:
+            return self._fault
+        sys.stdout = _writer(1)
+        sys.stderr = _writer(2)
+        try:
+            exec(self._code, names)  # noqa: S102  this is what the walls are for
+        except SystemExit as end:
+            return self._exit(end)
+        except BaseException as fault:  # noqa: BLE001  everything else a student can raise is told
+            return self._raised(fault, sys.exc_info()[2])
+        return None
+
+    def _unparsed(self, fault: BaseException) -> Fault:
+        line = fault.lineno if isinstance(fault, SyntaxError) else None
+        text = fault.msg if isinstance(fault, SyntaxError) else _text(fault)
+        return {**_described(fault, text), "line": line, "parsed": False, "targets": [], "code": self._line(line)}
+
+    def _exit(self, end: SystemExit) -> Fault | None:
+        """`exit()` is the end of the program; a text or a number other than 0 is still only a message."""
+        if isinstance(end.code, str):
+            with contextlib.suppress(Exception):
+                print(end.code[:_MESSAGE_CHARS], file=sys.stderr)
+        return None
+
+    def _raised(self, fault: BaseException, trace: types.TracebackType | None) -> Fault:
+        module_frame, line, operands = None, None, {}
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == FILE:
+                module_frame = module_frame or trace
+                line = trace.tb_lineno
+            operands = _operands(trace.tb_frame) or operands
+            trace = trace.tb_next
+        told = {"line": line, "parsed": True, "targets": self._targets(module_frame), "code": self._line(line)}
+        return {**_described(fault, _text(fault)), **told, "operands": operands}
+
+    def _line(self, number: int | None) -> str:
+        known = number is not None and 0 < number <= len(self._lines)
+        return self._lines[number - 1].strip()[:_LINE_CHARS] if known and number else ""
+
+    def _targets(self, trace: types.TracebackType | None) -> list[str]:
+        """The names that the failing statement was about to make."""
+        if trace is None or self._tree is None:
+            return []
+        positions = list(trace.tb_frame.f_code.co_positions())
+        line, _, column, _ = positions[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else (None, None, None, None)
+        return targets_at(self._tree, line or trace.tb_lineno, column)
+
+
+def targets_at(tree: ast.Module, line: int, column: int | None) -> list[str]:
+    """
+    The names assigned by the innermost statement at a place; of `a, b = f(), g()` only the one concerned.
+
+    Args:
+        tree: the program.
+        line: counted from 1.
+        column: counted from 0, or None if unknown.
+    """
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) or not _covers(node, line, column):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        found = _names(targets)
+        pair = targets[0]
+        if isinstance(pair, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(pair.elts) == len(node.value.elts):
+            inner = [
+                target for target, value in zip(pair.elts, node.value.elts, strict=True) if _covers(value, line, column)
+            ]
+            found = _names(inner) or found
+    return found
+
+
+def _covers(node: ast.stmt | ast.expr, line: int, column: int | None) -> bool:
+    last_line, last_column = node.end_lineno or node.lineno, node.end_col_offset or 0
+    if not node.lineno <= line <= last_line:
+        return False
+    if column is None:
+        return True
+    return (node.lineno, node.col_offset) <= (line, column) <= (last_line, last_column)
+
+
+def _names(targets: list[ast.expr]) -> list[str]:
+    return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def _operands(frame: types.FrameType) -> dict[str, torch.Tensor]:
+    """The tensors that a failing function of torch was given: for `F.embedding`, ids and table."""
+    if not frame.f_code.co_filename.endswith(os.path.join("torch", "nn", "functional.py")):
+        return {}
+    held = {name: value for name, value in frame.f_locals.items() if type(value) in _TENSORS}
+    return dict(list(held.items())[:4])
+
+
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
+
+
+def _described(fault: BaseException, text: str) -> Fault:
+    kind = type(fault)
+    name = kind.__name__ if isinstance(kind.__name__, str) else "Exception"
+    known = getattr(builtins, name, None) is kind
+    memory = kind is MemoryError or (kind is RuntimeError and "can't allocate memory" in text)
+    return {"type": name[:100], "builtin": known, "message": text, "memory": memory}
+
+
+def _text(fault: BaseException) -> str:
+    """What an exception says; asking may itself raise, or return anything."""
+    try:
+        text = str(fault)
+    except BaseException:  # noqa: BLE001  a student's __str__
+        return "(its message cannot be read)"
+    return str.__str__(text)[:_MESSAGE_CHARS]
+
+
+def _writer(descriptor: int) -> io.TextIOWrapper:
+    raw = open(descriptor, "wb", buffering=0, closefd=False)  # noqa: SIM115  lives as long as the run
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", write_through=True)
+
+
+def flush() -> None:
+    """Get the last words out; the student may have closed or replaced the streams."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BaseException):
+            stream.flush()
+
+
+def silence() -> None:
+    """From now on what is printed goes nowhere."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    os.close(null)
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Work in peace: no warning turned into an error, no tracing, gradients on."""
+    sys.settrace(None)
+    sys.setprofile(None)
+    with warnings.catch_warnings(), torch.enable_grad():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def graphs_kept(wanted: bool) -> Iterator[None]:  # noqa: FBT001
+    """While it holds, `backward()` keeps the graph, so that it can be walked again."""
+    if not wanted:
+        yield
+        return
+    backward = torch.autograd.backward
+
+    def keeping(tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, *rest: Any, **named: Any) -> None:  # noqa: ANN401
+        backward(tensors, grad_tensors, True, *rest, **named)
+
+    torch.autograd.backward = keeping
+    try:
+        yield
+    finally:
+        torch.autograd.backward = backward

@@ -1,0 +1,125 @@
+"""
+The Task: one exercise as the grader needs it, JSON-able from end to end.
+
+Only the trusted parent and the judge see a whole Task; the student's process gets `student_part`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+MAX_SOURCE_BYTES = 64 * 1024
+LESSON = "lesson"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run may use."""
+
+    wall_time_s: float = 4.0  # all trials together
+    memory_mib: int = 512  # on top of what the warm process holds already
+    output_kib: int = 64  # shown; the rest is thrown away
+    output_abort_kib: int = 4096  # printed: past this the run is ended
+
+
+@dataclass(frozen=True)
+class Output:
+    """A name that the student's code must make."""
+
+    name: str
+    kind: str = "tensor"  # tensor | table
+    dims: tuple[str, ...] = ()  # the names of its axes, in order
+
+
+@dataclass(frozen=True)
+class Input:
+    """A name of the starting code that the outputs are computed from."""
+
+    name: str
+    valid: str = ""  # expression: may the student have put another value there? empty: no
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what it judges and what it says."""
+
+    id: str
+    title: str
+    kind: str  # a module of graders.judge.checks
+    of: str = ""  # the output it judges
+    to: str = ""  # for a gradient: the table it must reach
+    names: tuple[str, ...] = ()  # for a count: the tables
+    given: tuple[tuple[str, ...], ...] = ()  # student's outputs to start from, in turn; one is enough
+    inputs: tuple[str, ...] = ()
+    learns: tuple[str, ...] = ()  # tables that the output's gradient must reach where the rest allows it
+    message: str = ""  # said when it fails, after the fact that was found
+
+
+@dataclass(frozen=True)
+class WrongVariant:
+    """A wrong way that students are known to take."""
+
+    tag: str
+    message: str
+    code: str = ""
+    expressions: Mapping[str, str] = field(default_factory=dict)  # output -> expression, instead of code
+    failing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything that grading one exercise needs."""
+
+    exercise: str
+    version: int
+    setup: str
+    solution: str
+    outputs: tuple[Output, ...]
+    checks: tuple[Check, ...]
+    inputs: tuple[Input, ...] = ()
+    params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # name -> generator of fresh values
+    require: str = ""  # expression over a fresh trial's starting code: draw again until it holds
+    fresh_trials: int = 2
+    wrong: tuple[WrongVariant, ...] = ()
+    report: str = ""  # author's code that prints the lesson's check
+    limits: Limits = Limits()
+
+    def to_json(self) -> dict[str, Any]:
+        """The task as JSON-able values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "Task":
+        """Read a task that `to_json` wrote. Raises KeyError or TypeError if it is not one."""
+        parts = dict(raw)
+        parts["outputs"] = tuple(Output(**_tuples(one)) for one in raw["outputs"])
+        parts["inputs"] = tuple(Input(**one) for one in raw["inputs"])
+        parts["checks"] = tuple(Check(**_tuples(one)) for one in raw["checks"])
+        parts["wrong"] = tuple(WrongVariant(**_tuples(one)) for one in raw["wrong"])
+        parts["limits"] = Limits(**raw["limits"])
+        return cls(**parts)
+
+    def student_part(self) -> dict[str, Any]:
+        """What the student's process is given: no reference, no check, no expected value."""
+        return {
+            "setup": self.setup,
+            "require": self.require,
+            "outputs": [{"name": one.name, "kind": one.kind} for one in self.outputs],
+            "inputs": [one.name for one in self.inputs],
+            "gradients": [list(pair) for pair in self.gradients()],
+        }
+
+    def gradients(self) -> tuple[tuple[str, str], ...]:
+        """Which gradients the checks look at: (of, to), each once."""
+        pairs = [(check.of, check.to) for check in self.checks if check.to]
+        pairs += [(check.of, table) for check in self.checks for table in check.learns]
+        return tuple(dict.fromkeys(pairs))
+
+
+def _tuples(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON lists as tuples, so that a task read back equals the one written."""
+    return {name: _tuple(value) for name, value in raw.items()}
+
+
+def _tuple(value: Any) -> Any:  # noqa: ANN401  any JSON value
+    return tuple(_tuple(one) for one in value) if isinstance(value, list | tuple) else value

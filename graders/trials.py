@@ -1,0 +1,89 @@
+"""
+Drawing the data of the trials from the run's seed.
+
+The lesson's trial uses the starting code as written. A fresh trial changes its parameters. Each
+one comes as several candidates: the first for which the exercise's `require` holds is taken, in the
+student's and the judge's process alike, without a process of its own to find out which.
+"""
+
+import random
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graders.faults import GraderFault
+from graders.task import Task
+
+_CANDIDATES = 8
+_TRIES = 200
+_SEED_BYTES = 8
+_CONSONANTS, _VOWELS = "bdfghklmnprstvw", "aeiou"
+
+
+@dataclass(frozen=True)
+class TrialOrder:
+    """One trial as both processes get it."""
+
+    candidates: list[dict[str, Any]]
+    seed: int  # of the random cotangent; the student's process gets it only after its code has ended
+
+
+def new_seed() -> str:
+    """A seed that nobody can guess, as text."""
+    return secrets.token_hex(_SEED_BYTES)
+
+
+def draw_trials(task: Task, seed: str) -> list[TrialOrder]:
+    """
+    The lesson's trial and the fresh ones.
+
+    Raises:
+        GraderFault: the exercise's ranges leave no room for sizes that all differ.
+    """
+    dice = random.Random(f"{task.exercise}:{seed}")  # noqa: S311  the seed is what is secret
+    orders = [TrialOrder([{}], dice.getrandbits(48))]
+    for _ in range(task.fresh_trials):
+        candidates = [_draw(task.params, dice) for _ in range(_CANDIDATES)]
+        orders.append(TrialOrder(candidates, dice.getrandbits(48)))
+    return orders
+
+
+def _draw(params: Mapping[str, Mapping[str, Any]], dice: random.Random) -> dict[str, Any]:
+    """Values for all parameters; the whole numbers all differ, among each other and from the lesson's own."""
+    for _ in range(_TRIES):
+        values = {name: _GENERATORS[rule["kind"]](rule, dice) for name, rule in params.items()}
+        sizes = {name: value for name, value in values.items() if isinstance(value, int)}
+        fresh = all(value != params[name].get("lesson") for name, value in sizes.items())
+        if fresh and len(set(sizes.values())) == len(sizes):
+            return values
+    raise GraderFault("the ranges of this exercise's parameters leave no room for sizes that all differ")
+
+
+def _integer(rule: Mapping[str, Any], dice: random.Random) -> int:
+    step = rule.get("multiple_of", 1)
+    return dice.randrange(-(-rule["low"] // step), rule["high"] // step + 1) * step
+
+
+def _words(rule: Mapping[str, Any], dice: random.Random) -> list[str]:
+    """
+    Invented words over a random set of letters.
+
+    The last letter of the alphabet in use stands in one word only, so that a batch without it is easy to draw:
+    code that takes the size of the vocabulary from a batch shows itself.
+    """
+    consonants = sorted(dice.sample(_CONSONANTS, dice.randint(7, 13)))
+    vowels = dice.sample(_VOWELS, dice.randint(3, 5))
+    count = dice.randint(rule["low"], rule["high"])
+    words = [_word(consonants[:-1], vowels, dice) for _ in range(count)]
+    words[dice.randrange(count)] += max(consonants[-1], *vowels)
+    return words
+
+
+def _word(consonants: list[str], vowels: list[str], dice: random.Random) -> str:
+    return "".join(dice.choice(consonants) + dice.choice(vowels) for _ in range(dice.randint(1, 3))) + dice.choice(
+        ["", dice.choice(consonants)]
+    )
+
+
+_GENERATORS = {"integer": _integer, "words": _words}

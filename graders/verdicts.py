@@ -1,0 +1,63 @@
+"""From how a run ended to one word, and the one sentence that goes with it."""
+
+import signal
+
+from graders.report import CheckResult, CheckStatus, Verdict
+from graders.task import Limits
+from graders.warm import Ended
+
+_BY_END = {
+    "time": Verdict.TIME_LIMIT,
+    "memory": Verdict.MEMORY_LIMIT,
+    "output": Verdict.OUTPUT_LIMIT,
+    "gone": Verdict.CRASHED,
+    "garbled": Verdict.CRASHED,
+}
+
+
+def verdict_of(ended: Ended | None, *, error: bool, memory: bool, checks: list[CheckResult]) -> Verdict:
+    """
+    The verdict.
+
+    Args:
+        ended: how the run ended before its time, or None.
+        error: did the student's code raise on the lesson's data?
+        memory: was it refused memory?
+        checks: what was found; all must have passed for a pass.
+    """
+    if ended is not None:
+        killed_for_cpu = ended.status is not None and ended.status & 0x7F == signal.SIGXCPU
+        return Verdict.TIME_LIMIT if killed_for_cpu else _BY_END[ended.how]
+    if memory:
+        return Verdict.MEMORY_LIMIT
+    if error:
+        return Verdict.ERROR
+    passed = all(one.status is CheckStatus.PASSED for one in checks)
+    return Verdict.PASSED if passed else Verdict.FAILED
+
+
+def sentence(verdict: Verdict, ended: Ended | None, limits: Limits) -> str:
+    """What a student is told about a verdict that no check explains."""
+    match verdict:
+        case Verdict.TIME_LIMIT:
+            return (
+                f"Your code was still running after {limits.wall_time_s:g} seconds and was ended. Is there a loop that "
+                "never comes to its end?"
+            )
+        case Verdict.MEMORY_LIMIT:
+            return f"Your code asked for more than the {limits.memory_mib} MiB of memory that a run may use."
+        case Verdict.OUTPUT_LIMIT:
+            return f"Your code printed more than {limits.output_abort_kib} KiB and was ended. Print less."
+        case Verdict.CRASHED:
+            return f"Python ended in the middle of your code{_how(ended)}, so nothing more could be looked at."
+        case _:
+            return ""
+
+
+def _how(ended: Ended | None) -> str:
+    if ended is None or ended.how == "garbled":
+        return " and what it handed over cannot be read"
+    number = ended.status & 0x7F if ended.status is not None else 0
+    if number in signal.Signals._value2member_map_:
+        return f" ({signal.Signals(number).name})"
+    return " (it was told to exit at once)"

@@ -1,0 +1,27 @@
+"""
+The warm process's first lines: where its modules come from, and nothing else.
+
+    python -P -S -B graders/zygote.py student|judge SOCKET SITE_PACKAGES
+
+`-S` keeps site-packages' .pth files from running, one of which would put the whole project on the
+path; `graders.fork_server` says what happens then.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Serve forks until the parent closes the socket."""
+    role, descriptor, packages = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    root = str(Path(__file__).resolve().parent.parent)
+    sys.path[:] = [*sys.path[0:], packages, root]
+    server = importlib.import_module("graders.fork_server")
+    entry = importlib.import_module(f"graders.{role}.main")
+    sys.path.remove(root)  # a run cannot import more of the platform than it is given
+    server.serve(entry, descriptor=descriptor, packages=packages)
+
+
+if __name__ == "__main__":
+    main()
