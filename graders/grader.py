@@ -20,26 +20,48 @@ from graders.report import CheckResult, CheckStatus, Misconception, Report, Stud
 from graders.task import Task
 from graders.trials import TrialOrder, draw_trials
 from graders.verdicts import sentence, verdict_of
-from graders.warm import Ended, Output, Run, WarmProcess
+from graders.warm import JUDGE_PIPE_BYTES, Ended, Output, Run, WarmProcess
 from graders.wire import Frame, FrameType
 
 _JUDGE_TIME_S = 20.0
 _START_TIME_S = 20.0
 _JUDGE_MEMORY_MIB = 1024
 _KIB = 1024
+_AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
 
 
 @dataclass
 class Handed:
-    """What a student's run handed over, and how it ended."""
+    """
+    What a student's run hands over, on its way to the judge, and how the run ended.
 
-    trials: list[dict[str, Any]] = field(default_factory=list)
-    tensors: list[bytes] = field(default_factory=list)
+    Small claims are passed on at once, so that judging goes on beside the run; from the first that might not fit
+    into the pipe on, all wait until the run is over, so that a slow judge never costs a student time.
+    """
+
+    judge: Run | None = None
+    claims: list[tuple[Frame, Frame | None]] = field(default_factory=list)  # claim, gradients
     ended: Ended | None = None
+    waiting: list[Frame] = field(default_factory=list)
 
-    def frame(self) -> Frame:
-        """All of it for the judge."""
-        return Frame(FrameType.CLAIMS, {"trials": self.trials}, b"".join(self.tensors))
+    def complete(self, claim: Frame, gradients: Frame | None) -> None:
+        """One trial is done, or as far as it came."""
+        self.claims.append((claim, gradients))
+        body = {"claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": gradients.body if gradients else None}
+        frame = Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + (gradients.tensors if gradients else b""))
+        self.waiting.append(frame)
+        if self.judge is not None and len(self.waiting) == 1 and len(frame.tensors) < _AT_ONCE_BYTES:
+            self.hurry()
+
+    def hurry(self) -> None:
+        """Pass on what waits. Raises GraderFault."""
+        assert self.judge is not None  # noqa: S101  only called where there is one
+        try:
+            for frame in self.waiting:
+                self.judge.send(frame, deadline=time.monotonic() + _JUDGE_TIME_S)
+        except Ended as ended:
+            raise GraderFault(f"the judge ended before the claims ({ended.how})") from ended
+        self.waiting.clear()
 
 
 class Grader:
@@ -97,9 +119,9 @@ class Grader:
         output = _output(task)
         with self._folder() as folder, self._judge(task, trials) as judge:
             with self._student(task, folder) as run:
-                handed = _converse(run, task, source, trials=trials, output=output)
-            ran = time.perf_counter()
-            outcome = _judge(judge, handed) if handed.trials else {}
+                handed = _converse(run, task, source, trials=trials, output=output, judge=judge)
+                ran = time.perf_counter()
+                outcome = _judge(judge, handed) if handed.claims else {}
         judged = time.perf_counter()
         timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
         return _report(task, handed, outcome, output=output, timing=timing, seed=seed)
@@ -144,27 +166,29 @@ def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
 
 
-def _converse(run: Run, task: Task, source: str, *, trials: list[TrialOrder], output: Output) -> Handed:
+def _converse(
+    run: Run, task: Task, source: str, *, trials: list[TrialOrder], output: Output, judge: Run | None = None
+) -> Handed:
     """Lead a student's run through its trials; what it handed over until it ended."""
-    handed = Handed()
+    handed = Handed(judge)
     order = Frame(FrameType.JOB, {**task.student_part(), "source": source, "trial": _candidates(trials[0])})
     _begin(run, order, deadline=time.monotonic() + _START_TIME_S)
     deadline = time.monotonic() + task.limits.wall_time_s
+    claim: Frame | None = None
     try:
         for number, trial in enumerate(trials):
-            sink = output if number == 0 else None
-            made = run.listen(deadline=deadline, output=sink) if number == 0 else run.converse(order, deadline=deadline)
+            made = run.listen(deadline=deadline, output=output) if number == 0 else run.converse(order, deadline=deadline)
             claim = _expect(made, FrameType.CLAIM)
-            handed.trials.append({"claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": None, "gradient_bytes": 0})
-            handed.tensors.append(claim.tensors)
             probe = Frame(FrameType.PROBE, {"seed": trial.seed})
-            found = _expect(run.converse(probe, deadline=deadline), FrameType.GRADIENTS)
-            handed.trials[-1] |= {"gradients": found.body, "gradient_bytes": len(found.tensors)}
-            handed.tensors.append(found.tensors)
+            gradients = _expect(run.converse(probe, deadline=deadline), FrameType.GRADIENTS)
+            handed.complete(claim, gradients)
+            claim = None
             if number + 1 < len(trials):
                 order = Frame(FrameType.TRIAL, {"trial": _candidates(trials[number + 1])})
     except Ended as ended:
         handed.ended = ended
+        if claim is not None:
+            handed.complete(claim, None)
     return handed
 
 
@@ -189,8 +213,9 @@ def _expect(frame: Frame, kind: FrameType) -> Frame:
 
 def _judge(judge: Run, handed: Handed) -> dict[str, Any]:
     words = Output(keep_bytes=8 * _KIB, abort_bytes=1024 * _KIB)
+    handed.hurry()
     try:
-        frame = judge.converse(handed.frame(), deadline=time.monotonic() + _JUDGE_TIME_S, output=words)
+        frame = judge.converse(Frame(FrameType.END, {}), deadline=time.monotonic() + _JUDGE_TIME_S, output=words)
     except Ended as ended:
         told = f"the judge ended without an outcome ({ended.how}, status {ended.status}): {_text(words)}"
         raise GraderFault(told) from ended
@@ -246,7 +271,7 @@ def _untried(task: Task, verdict: Verdict) -> list[CheckResult]:
 
 def _run_report(task: Task, handed: Handed, *, output: Output, timing: Timing) -> Report:
     """What is shown of a run that is not judged. The error is the student's own word, without a judge's explanation."""
-    fault = (handed.trials[0]["claim"].get("fault") or None) if handed.trials else None
+    fault = handed.claims[0][0].body.get("fault") if handed.claims else None
     error = _own_error(fault) if isinstance(fault, dict) else None
     memory = bool(isinstance(fault, dict) and fault.get("memory") is True)
     verdict = verdict_of(handed.ended, error=error is not None, memory=memory, checks=[])

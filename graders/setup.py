@@ -6,42 +6,70 @@ the judge's process alike, and comes to the same in both.
 """
 
 import ast
+from types import CodeType
 from typing import Any
 
+_FILE = "<starting code>"
+_VALUES = "__values__"
 Values = dict[str, Any]
 
 
-def run_setup(text: str, require: str, candidates: list[Values], names: Values) -> int:
-    """
-    Run the starting code in `names`.
+class Setup:
+    """The starting code, compiled once as written and once open for other values."""
 
-    Args:
-        text: the author's starting code.
-        require: an expression over its names, or empty.
-        candidates: parameter values to try in turn; the first for which `require` holds is taken, else the last.
-        names: an empty namespace (but for builtins); filled.
+    def __init__(self, text: str, require: str) -> None:
+        """
+        Compile.
 
-    Returns:
-        Which candidate was taken.
-    """
-    empty = dict(names)
-    for number, values in enumerate(candidates):
-        names.clear()
-        names.update(empty)
-        exec(compile(with_values(text, values), "<starting code>", "exec"), names)  # noqa: S102
-        if not require or number == len(candidates) - 1 or eval(require, names):  # noqa: S307
-            return number
-    raise ValueError("a trial needs at least one candidate")
+        Args:
+            text: the author's starting code.
+            require: an expression over its names that a fresh trial must fulfil, or empty.
+        """
+        self._text = text
+        self._as_written = compile(text, _FILE, "exec")
+        self._open: dict[frozenset[str], CodeType] = {}
+        self._require = compile(require, "<require>", "eval") if require else None
+
+    def run(self, candidates: list[Values], names: Values) -> int:
+        """
+        Run the starting code in `names`.
+
+        Args:
+            candidates: parameter values to try in turn; the first for which `require` holds is taken, else the last.
+            names: an empty namespace (but for builtins); filled.
+
+        Returns:
+            Which candidate was taken.
+        """
+        empty = dict(names)
+        for number, values in enumerate(candidates):
+            names.clear()
+            names.update(empty)
+            self._run(values, names)
+            last = number == len(candidates) - 1
+            if last or self._require is None or eval(self._require, names):  # noqa: S307
+                return number
+        raise ValueError("a trial needs at least one candidate")
+
+    def _run(self, values: Values, names: Values) -> None:
+        if not values:
+            exec(self._as_written, names)  # noqa: S102
+            return
+        changed = frozenset(values)
+        if changed not in self._open:
+            self._open[changed] = compile(opened(self._text, changed), _FILE, "exec")
+        names[_VALUES] = values
+        exec(self._open[changed], names)  # noqa: S102
+        del names[_VALUES]
 
 
-def with_values(text: str, values: Values) -> ast.Module:
-    """The starting code, parsed, with the right-hand side of each `name = …` in `values` replaced."""
+def opened(text: str, names: frozenset[str]) -> ast.Module:
+    """The starting code, parsed, with the right-hand side of each `name = …` in `names` looked up instead."""
     tree = ast.parse(text)
     for statement in tree.body:
         name = assigned_name(statement)
-        if name in values:
-            assert isinstance(statement, ast.Assign)  # noqa: S101  assigned_name says so
-            statement.value = ast.parse(repr(values[name]), mode="eval").body
+        if isinstance(statement, ast.Assign) and name in names:
+            statement.value = ast.parse(f"{_VALUES}[{name!r}]", mode="eval").body
     return ast.fix_missing_locations(tree)
 
 

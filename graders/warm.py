@@ -7,6 +7,7 @@ hit another process that has got its number since.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import selectors
@@ -27,6 +28,7 @@ _START_TIME_S = 60.0  # importing torch on a slow machine
 _ANSWER_TIME_S = 10.0
 _WATCH_S = 0.01  # how often a run's memory is looked at
 _MIB = 1024 * 1024
+JUDGE_PIPE_BYTES = 1024 * 1024  # what any process may give a pipe on a kernel as it comes
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 # Huge pages make the fork of a torch process several times cheaper; nothing else is in there.
@@ -83,6 +85,9 @@ class WarmProcess:
         job_read, job_write = os.pipe2(os.O_CLOEXEC)
         answer_read, answer_write = os.pipe2(os.O_CLOEXEC)
         output_read, output_write = os.pipe2(os.O_CLOEXEC)
+        if self.role == "judge":
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(job_write, fcntl.F_SETPIPE_SZ, JUDGE_PIPE_BYTES)
         order = {"do": "fork", "scratch": str(scratch), "memory_mib": memory_mib, "wall_time_s": wall_time_s}
         try:
             reply, received = self._ask(order, descriptors=[job_read, answer_write, output_write])

@@ -30,8 +30,9 @@ class FrameType(IntEnum):
     PROBE = 3  # parent -> student: seed of the random cotangent
     GRADIENTS = 4  # student -> parent: what the cotangent gave
     TRIAL = 5  # parent -> student: the next trial's parameters
-    CLAIMS = 6  # parent -> judge: all that the student's process handed over
+    TRIAL_CLAIM = 6  # parent -> judge: what the student's process handed over for one trial
     OUTCOME = 7  # judge -> parent
+    END = 9  # parent -> judge: no more claims come
 
 
 class FrameRefused(ValueError):

@@ -1,28 +1,28 @@
 """
 The course of one judge run.
 
-The order comes before the student's run is over, so that the reference is ready when the claims arrive.
+The order comes before the student's run is over, so that the reference is ready when the claims
+arrive, and each claim is judged while the student's process is at its next trial.
 """
 
 import builtins
+from dataclasses import dataclass
 from typing import Any
-
-import torch
 
 from graders import wire
 from graders.judge import outcome
-from graders.judge.claimed import Claim, ClaimRefused, read
+from graders.judge.claimed import ClaimRefused, read
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
-from graders.judge.reference import Names, Reference
+from graders.judge.reference import Names, Programs, Reference
 from graders.judge.trial import Trial, with_inputs
-from graders.setup import run_setup
+from graders.setup import Setup
 from graders.student.execution import Program
 from graders.student.main import warm_up
 from graders.task import Task
 from graders.wire import Frame, FrameType
 
-__all__ = ["main", "warm_up"]
+__all__ = ["main", "underway", "warm_up"]
 Order = dict[str, Any]
 
 
@@ -32,75 +32,86 @@ def underway() -> bool:
 
 
 def main(job: int, answer: int) -> None:
-    """Judge the claims that come in on `job`; a fault of the exercise or of ours is told as such."""
+    """Judge the claims that come in on `job`; a fault of the exercise is told as such."""
     order = wire.receive(job).body
-    task = Task.from_json(order["task"])
+    judge = _Judge(Task.from_json(order["task"]), order["trials"])
     try:
-        prepared = [_prepare(task, trial) for trial in order["trials"]]
+        judge.prepare()
     except Exception as fault:  # noqa: BLE001  whatever an author's code raises
-        prepared, told = [], f"{type(fault).__name__}: {fault}"
-    claims = wire.receive(job)
-    body = _outcome(task, order["trials"], prepared, claims) if prepared else {"fault": told}
+        wire.send(answer, Frame(FrameType.OUTCOME, {"fault": f"{type(fault).__name__}: {fault}"[:2000]}))
+        return
+    try:
+        while (frame := wire.receive(job)).type is FrameType.TRIAL_CLAIM:
+            judge.take(frame)
+        body = judge.outcome()
+    except ClaimRefused:
+        body = {"refused": True}
     wire.send(answer, Frame(FrameType.OUTCOME, body))
 
 
-def _prepare(task: Task, trial: Order) -> tuple[Names, Names, int]:
-    """The starting code's names and the solution's, on one trial."""
-    names: Names = {"__name__": "__main__", "__builtins__": builtins}
-    taken = run_setup(task.setup, task.require, trial["candidates"], names)
-    pure = dict(names)
-    fault = Program(task.solution).run(pure)
-    if fault is not None:
-        raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-    return names, pure, taken
+@dataclass
+class _Prepared:
+    """One trial's reference, before the claim is there."""
+
+    names: Names
+    pure: Names
+    values: dict[str, Any]
+    seed: int
 
 
-def _outcome(task: Task, orders: list[Order], prepared: list[tuple[Names, Names, int]], frame: Frame) -> Order:
-    try:
-        claims = list(_claims(frame))
-    except ClaimRefused:
-        return {"refused": True}
-    trials = [
-        _trial(task, order, made, claim, lesson=number == 0)
-        for number, (order, made, claim) in enumerate(zip(orders, prepared, claims, strict=False))
-    ]
-    for trial in trials:
+class _Judge:
+    """The trials of one submission, one after the other."""
+
+    def __init__(self, task: Task, orders: list[Order]) -> None:
+        self._task, self._orders = task, orders
+        self._programs = Programs()
+        self._prepared: list[_Prepared] = []
+        self._trials: list[Trial] = []
+
+    def prepare(self) -> None:
+        """Run starting code and solution on every trial."""
+        setup, solution = Setup(self._task.setup, self._task.require), Program(self._task.solution)
+        for order in self._orders:
+            names: Names = {"__name__": "__main__", "__builtins__": builtins}
+            taken = setup.run(order["candidates"], names)
+            pure = dict(names)
+            fault = solution.run(pure)
+            if fault is not None:
+                raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
+            self._prepared.append(_Prepared(names, pure, order["candidates"][taken], order["seed"]))
+
+    def take(self, frame: Frame) -> None:
+        """Judge the next trial's claim. Raises ClaimRefused."""
+        body, packed = frame.body, memoryview(frame.tensors)
+        made = bytes(packed[: body["claim_bytes"]])
+        claim = read(body["claim"], made, body["gradients"], bytes(packed[body["claim_bytes"] :]))
+        prepared = self._prepared[len(self._trials)]
+        names = with_inputs(self._task, prepared.names, claim)
+        trial = Trial(
+            task=self._task,
+            names=names,
+            pure=prepared.pure,
+            claim=claim,
+            reference=Reference(self._task, names, claim, self._programs),
+            seed=prepared.seed,
+            lesson=not self._trials,
+            values=prepared.values,
+        )
         outcome.judge_trial(trial)
-    found = outcome.results(task, trials)
-    lesson = trials[0]
-    wrong = any(one.status is outcome.FAILED for one in found) or lesson.claim.fault is not None
-    parsed = lesson.claim.fault is None or lesson.claim.fault.parsed
-    complete = len(trials) == 1 + task.fresh_trials
-    return {
-        "checks": [outcome.as_json(one) for one in found],
-        "misconception": outcome.as_json(recognise(trials)) if wrong and parsed and complete else None,
-        "error": outcome.as_json(outcome.student_error(lesson)),
-        "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
-        "report": printed(lesson, task.report) if parsed else "",
-        "tensors": [outcome.as_json(one) for one in outcome.shapes(lesson)],
-    }
+        self._trials.append(trial)
 
-
-def _trial(task: Task, order: Order, made: tuple[Names, Names, int], claim: Claim, *, lesson: bool) -> Trial:
-    names, pure, taken = made
-    started = with_inputs(task, names, claim)
-    return Trial(
-        task=task,
-        names=started,
-        pure=pure,
-        claim=claim,
-        reference=Reference(task, started, claim),
-        seed=order["seed"],
-        lesson=lesson,
-        values=order["candidates"][taken],
-    )
-
-
-def _claims(frame: Frame) -> Any:  # noqa: ANN401
-    """The claims one by one; their tensors lie one behind the other."""
-    rest = memoryview(frame.tensors)
-    for one in frame.body["trials"]:
-        packed, rest = bytes(rest[: one["claim_bytes"]]), rest[one["claim_bytes"] :]
-        gradients, rest = bytes(rest[: one["gradient_bytes"]]), rest[one["gradient_bytes"] :]
-        with torch.no_grad():
-            yield read(one["claim"], packed, one["gradients"], gradients)
+    def outcome(self) -> Order:
+        """What is said of all trials together."""
+        task, trials, lesson = self._task, self._trials, self._trials[0]
+        found = outcome.results(task, trials)
+        wrong = any(one.status is outcome.FAILED for one in found) or lesson.claim.fault is not None
+        parsed = lesson.claim.fault is None or lesson.claim.fault.parsed
+        complete = len(trials) == 1 + task.fresh_trials
+        return {
+            "checks": [outcome.as_json(one) for one in found],
+            "misconception": outcome.as_json(recognise(trials)) if wrong and parsed and complete else None,
+            "error": outcome.as_json(outcome.student_error(lesson)),
+            "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
+            "report": printed(lesson, task.report) if parsed else "",
+            "tensors": [outcome.as_json(one) for one in outcome.shapes(lesson)],
+        }

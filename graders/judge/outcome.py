@@ -33,7 +33,8 @@ def results(task: Task, trials: list[Trial]) -> list[CheckResult]:
     lesson, fresh = trials[0], trials[1:]
     clean = all(one.status is PASSED for one in lesson.outcomes.values()) and lesson.claim.fault is None
     complete = len(fresh) == task.fresh_trials
-    found = {check.id: _over_trials(check, lesson, fresh if clean else [], complete=complete) for check in task.checks}
+    said = _first_failing(fresh) if clean else []
+    found = {check.id: _over_trials(check, lesson, said, complete=complete) for check in task.checks}
     for check in task.checks:
         if check.kind == "other_sizes" and not clean:
             found[check.id] = Outcome(NOT_RUN, "Looked at once everything is right on the lesson's own data.")
@@ -46,12 +47,19 @@ def _over_trials(check: Check, lesson: Trial, fresh: list[Trial], *, complete: b
         return first
     if check.kind == "other_sizes" and not complete:
         return Outcome(FAILED, "Your code did not come to its end with other data and sizes.")
-    for status in (FAILED, NOT_RUN):
-        for trial in fresh:
-            outcome = trial.outcomes[check.id]
-            if outcome.status is status:
-                return Outcome(status, f"{_sizes(trial)} {outcome.message}" if status is FAILED else outcome.message)
+    for trial in fresh:
+        outcome = trial.outcomes[check.id]
+        if outcome.status is FAILED:
+            return Outcome(FAILED, f"{_sizes(trial)} {outcome.message}")
+        if outcome.status is NOT_RUN:
+            return outcome
     return first
+
+
+def _first_failing(fresh: list[Trial]) -> list[Trial]:
+    """One fault, one report: of the fresh trials the first that is not in order speaks for all."""
+    wrong = [one for one in fresh if any(found.status is not PASSED for found in one.outcomes.values())]
+    return wrong[:1]
 
 
 def _sizes(trial: Trial) -> str:

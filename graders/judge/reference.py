@@ -95,10 +95,25 @@ def _put(module: torch.nn.Module, own: torch.Tensor, leaf: torch.nn.Parameter) -
                 setattr(part, name, leaf)
 
 
+class Programs:
+    """An author's texts, each compiled once for each set of names that is adopted in it."""
+
+    def __init__(self) -> None:
+        """Empty."""
+        self._known: dict[tuple[str, frozenset[str]], AdoptingProgram] = {}
+
+    def get(self, source: str, adopted: frozenset[str]) -> AdoptingProgram:
+        """The text with these names adopted."""
+        key = (source, adopted)
+        if key not in self._known:
+            self._known[key] = AdoptingProgram(source, adopted)
+        return self._known[key]
+
+
 class Reference:
     """The author's code on one trial's data."""
 
-    def __init__(self, task: Task, names: Names, claim: Claim) -> None:
+    def __init__(self, task: Task, names: Names, claim: Claim, programs: Programs) -> None:
         """
         One trial.
 
@@ -106,8 +121,9 @@ class Reference:
             task: the exercise.
             names: the starting code's names on this trial.
             claim: the student's.
+            programs: shared by all trials.
         """
-        self._task, self._claim = task, claim
+        self._task, self._claim, self._programs = task, claim, programs
         self._names = names
         self._runs: dict[tuple[str, ...], tuple[Names, Adoption] | None] = {}
 
@@ -128,7 +144,7 @@ class Reference:
             return None
         adoption = Adoption(made, same_shape=False)
         names = {**self._names, _ADOPT: adoption}
-        fault = AdoptingProgram(self._task.solution, frozenset(adopted)).run(names)
+        fault = self._programs.get(self._task.solution, frozenset(adopted)).run(names)
         return None if fault is not None else (names, adoption)
 
     def gradient(self, of: str, to: str, seed: int) -> torch.Tensor | None:
@@ -150,7 +166,7 @@ class Reference:
         made = {name: self._claim.made(name) for name in tables if self._claim.made(name).readable}
         names = {**self._names, _ADOPT: Adoption(made, same_shape=True)}
         order = self._task.student_part()
-        fault = AdoptingProgram(code, frozenset(made)).run(names)
+        fault = self._programs.get(code, frozenset(made)).run(names)
         if fault is not None and fault["type"] == OtherShape.__name__:
             return None
         names.pop(_ADOPT)

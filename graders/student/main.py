@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from graders import wire
-from graders.setup import run_setup
+from graders.setup import Setup
 from graders.student import claims, execution
 from graders.wire import Frame, FrameType
 
@@ -63,6 +63,7 @@ class _StudentRun:
 
     def __init__(self, order: dict[str, Any], program: execution.Program, answer: int) -> None:
         self._order, self._program, self._answer = order, program, answer
+        self._setup = Setup(order["setup"], order["require"])
         self._first = True
         self._names: dict[str, Any] = {}
         self._trial: dict[str, Any] = {}
@@ -81,7 +82,7 @@ class _StudentRun:
 
     def _run(self, *, keep_graphs: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
-        run_setup(self._order["setup"], self._order["require"], self._trial["candidates"], names)
+        self._setup.run(self._trial["candidates"], names)
         if not underway():
             wire.send(self._answer, Frame(FrameType.READY, {}))
             _UNDERWAY.append(True)
