@@ -63,9 +63,7 @@ def import_courses(database: Database, folder: Path) -> list[ImportSummary]:
 def described(summary: ImportSummary) -> str:
     """Say in a line what an import has done."""
     news = f"new versions of {', '.join(summary.new_versions)}" if summary.new_versions else "nothing new"
-    return (
-        f"Course {summary.course}: lessons: {summary.lessons}, exercises: {summary.exercises}; {news}."
-    )
+    return f"Course {summary.course}: lessons: {summary.lessons}, exercises: {summary.exercises}; {news}."
 
 
 def _course_folders(folder: Path) -> list[Path]:

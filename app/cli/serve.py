@@ -11,12 +11,14 @@ import uvicorn
 
 from app.cli.configuration import require_current, settings_from
 from app.cli.content import described, import_courses
+from app.cli.grade import WallsMissing
 from app.db import Database
 from app.db.migrate import upgrade
 from app.errors import AppError
 from app.main import create_app
 from app.settings import Settings
 from app.worker import Supervisor, run_worker
+from graders.sandbox import walls
 
 BACKLOG = 2048
 # Streams of waiting browsers never end by themselves: at SIGTERM they are cut after this long.
@@ -51,9 +53,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         command.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
         command.add_argument("--port", metavar="P", type=int, help="port to listen on (default: 8000)")
     for command in (serve, worker):
-        command.add_argument(
-            "--workers", metavar="N", type=int, help="how many to grade at once (default: one a core)"
-        )
+        command.add_argument("--workers", metavar="N", type=int, help="how many to grade at once (default: one a core)")
     serve.set_defaults(handler=serve_all)
     web.set_defaults(handler=serve_web)
     worker.set_defaults(handler=work)
@@ -63,6 +63,7 @@ def serve_all(args: argparse.Namespace) -> int:
     """Bring the database up to date, take in the exercises, and serve and grade until stopped."""
     settings = settings_from(args)
     signal.signal(signal.SIGTERM, _leave)
+    _require_walls()
     with _listen(settings) as listener:
         _prepare(settings)
         with Supervisor(settings):
@@ -82,8 +83,16 @@ def work(args: argparse.Namespace) -> int:
     """Grade until stopped."""
     settings = settings_from(args)
     require_current(Database(settings.database_url))
+    _require_walls()
     run_worker(settings)
     return 0
+
+
+def _require_walls() -> None:
+    """Refuse to start where students' code could get out. Raises WallsMissing."""
+    advice = walls.missing()
+    if advice:
+        raise WallsMissing(advice=" ".join(advice))
 
 
 def _prepare(settings: Settings) -> None:

@@ -14,9 +14,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     add.add_argument("email", metavar="EMAIL")
     add.add_argument("--role", required=True, choices=[role.value for role in Role if role is not Role.GUEST])
     add.set_defaults(handler=add_user)
-    token = subparsers.add_parser("token", help="make API tokens").add_subparsers(
-        metavar="ACTION", required=True
-    )
+    token = subparsers.add_parser("token", help="make API tokens").add_subparsers(metavar="ACTION", required=True)
     create = token.add_parser("create", help="make a token for an account, and print it alone")
     create.add_argument("email", metavar="EMAIL")
     create.add_argument("--label", default="", help="what it is for")

@@ -145,7 +145,7 @@ class _Listening:
         with _open_folder(data) as folder:
             self._path = data / FOLDER / f"{kind}{os.getpid()}-{secrets.token_hex(4)}"
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            self._socket.setblocking(False)
+            self._socket.settimeout(0)
             self._socket.bind(_short(folder, self._path.name))
 
     def fileno(self) -> int:
@@ -172,7 +172,7 @@ def _ring(data: Path, kind: str, message: bytes, *, patience_s: float) -> None:
         folder = stack.enter_context(_open_folder(data))
         sender = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
         sender.settimeout(patience_s)
-        for name in os.listdir(folder):
+        for name in os.listdir(folder):  # noqa: PTH208  by descriptor, which a Path cannot be
             if name.startswith(kind):
                 _send(sender, folder, name, message)
 

@@ -32,9 +32,7 @@ class Database:
         self.url = _with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url)
-        self._reader = self.engine.execution_options(
-            **({} if self.is_sqlite else {"postgresql_readonly": True})
-        )
+        self._reader = self.engine.execution_options(**({} if self.is_sqlite else {"postgresql_readonly": True}))
         self._writer = self.engine.execution_options(sqlite_begin="BEGIN IMMEDIATE")
 
     @contextmanager
@@ -81,9 +79,7 @@ def _sqlite_engine(url: URL) -> Engine:
         path = Path(url.database)
         path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
         path.touch(mode=0o600)
-    engine = create_engine(
-        url, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW, json_serializer=_to_json
-    )
+    engine = create_engine(url, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW, json_serializer=_to_json)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

@@ -44,9 +44,7 @@ class Exercise(Base):
     lesson_id: Mapped[str | None] = mapped_column(ForeignKey("lesson.id"), index=True)
     """None once no lesson has it; what was submitted stays readable."""
     position: Mapped[int]
-    current_version_id: Mapped[str | None] = mapped_column(
-        ForeignKey("exercise_version.id", use_alter=True)
-    )
+    current_version_id: Mapped[str | None] = mapped_column(ForeignKey("exercise_version.id", use_alter=True))
 
     current_version: Mapped["ExerciseVersion | None"] = relationship(
         foreign_keys=current_version_id, lazy="raise", post_update=True

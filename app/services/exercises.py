@@ -148,8 +148,9 @@ def _store_version(session: Session, row: Exercise, exercise: authoring.Exercise
     version = session.scalar(of_exercise.where(ExerciseVersion.fingerprint == fingerprint))
     is_new = version is None
     if version is None:
-        last = session.scalar(select(func.max(ExerciseVersion.number)).where(
-            ExerciseVersion.exercise_id == row.id)) or 0
+        last = (
+            session.scalar(select(func.max(ExerciseVersion.number)).where(ExerciseVersion.exercise_id == row.id)) or 0
+        )
         version = ExerciseVersion(
             exercise_id=row.id, number=last + 1, fingerprint=fingerprint, content=exercise.content()
         )

@@ -1,6 +1,5 @@
 """From a claimed job to a recorded run."""
 
-import secrets
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,6 +11,7 @@ from app.models import GradingRun, Job, Submission, SubmissionKind
 from app.services.jobs import GradingQueue, Lease
 from graders.report import Report, Timing, Verdict
 from graders.task import Task
+from graders.trials import new_seed
 
 _GAVE_UP = (
     "Our grader failed on this submission, more than once. This is not the fault of your code, "
@@ -28,7 +28,7 @@ class GradingOrder:
     task: Task
     source: str
     seed: str
-    """32 hexadecimal digits, which the fresh trials are drawn from."""
+    """What the fresh trials are drawn from."""
     attempt: int
     queued_ms: float
     """From being stored to being claimed."""
@@ -46,14 +46,14 @@ def begin(session: Session, lease: Lease) -> GradingOrder:
         kind=submission.kind,
         task=Task.from_json(submission.exercise_version.task),
         source=submission.source,
-        seed=secrets.token_hex(16),
+        seed=new_seed(),
         attempt=lease.attempt,
         queued_ms=max(0.0, waited.total_seconds() * 1000),
         started_at=started_at,
     )
 
 
-def record(  # noqa: PLR0913  the claim, what was asked, what came of it
+def record(
     session: Session,
     lease: Lease,
     order: GradingOrder,

@@ -137,9 +137,7 @@ class LeaseQueue:
         until = self._clock() + self._lease_for
         held = session.execute(update(Job).where(_held_by(lease)).values(lease_until=until))
         _refuse_if_lost(held.rowcount, lease)
-        return Lease(
-            submission_id=lease.submission_id, token=lease.token, attempt=lease.attempt, until=until
-        )
+        return Lease(submission_id=lease.submission_id, token=lease.token, attempt=lease.attempt, until=until)
 
     def finish(self, session: Session, lease: Lease) -> None:
         """Delete the row by its token: the database decides who was in time."""

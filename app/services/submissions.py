@@ -27,7 +27,7 @@ class _Wish:
     key: str | None
 
 
-def submit(  # noqa: PLR0913  each is a part of the request
+def submit(
     session: Session,
     *,
     account: Account,
@@ -70,9 +70,7 @@ def submit(  # noqa: PLR0913  each is a part of the request
     return submission
 
 
-def state_of(
-    session: Session, *, account: Account, submission_id: str, queue: GradingQueue
-) -> dict[str, Any]:
+def state_of(session: Session, *, account: Account, submission_id: str, queue: GradingQueue) -> dict[str, Any]:
     """
     Say what became of a submission: its place in the queue, that it runs, or its report.
 
@@ -105,9 +103,7 @@ def history(session: Session, *, account: Account, exercise_id: str, limit: int 
     ).all()
     ids = [submission.id for submission in submissions]
     runs = session.scalars(
-        select(GradingRun)
-        .where(GradingRun.submission_id.in_(ids))
-        .order_by(GradingRun.counts, GradingRun.attempt)
+        select(GradingRun).where(GradingRun.submission_id.in_(ids)).order_by(GradingRun.counts, GradingRun.attempt)
     )
     verdicts = {run.submission_id: run.verdict for run in runs}  # the last of each wins
     states = dict(session.execute(select(Job.submission_id, Job.state).where(Job.submission_id.in_(ids))).all())
@@ -167,9 +163,7 @@ def _store(session: Session, wish: _Wish, *, version: ExerciseVersion) -> Submis
 
 def _readable(session: Session, account: Account, submission_id: str) -> Submission:
     submission = session.scalar(
-        select(Submission)
-        .where(Submission.id == submission_id)
-        .options(selectinload(Submission.exercise_version))
+        select(Submission).where(Submission.id == submission_id).options(selectinload(Submission.exercise_version))
     )
     if submission is None or not (submission.account_id == account.id or account.may_read_all):
         raise NotFound(what="submission", name=submission_id)

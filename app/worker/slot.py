@@ -14,14 +14,15 @@ from app.models import SubmissionKind
 from app.services import grading
 from app.services.grading import GradingOrder
 from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
-from graders.grader import Grader, GraderFault
+from graders.grader import Grader
 from graders.report import Report
 
 POLL_S = 1.0
 """How long a lost bell can delay a job."""
 HOLD_LIMIT_S = 180.0
 """How long a lease is renewed: far above any limit on a run, so beyond it the slot is stuck."""
-FAULTS_BEFORE_NEW_GRADER = 2
+FAULTS_BEFORE_NEW_GRADER = 4
+"""In a row: more than one submission to a broken exercise brings about, as that is no fault of the grader."""
 REST_S = 1.0
 
 log = structlog.get_logger()
@@ -111,15 +112,11 @@ class Slot(Thread):
                 self._grade(grader, lease)
         except LeaseLost:
             log.info("result came too late", submission=lease.submission_id)
-        except GraderFault:
-            self._faults += 1
-            log.exception("grader fault", submission=lease.submission_id, attempt=lease.attempt)
-            self._retry_or_give_up(lease)
         except Exception:
-            # Unforeseen, so the grader's state is unknown as well: take a new one.
+            # A GraderFault, or what nobody foresaw: ours in either case, never the student's.
+            self._faults += 1
             log.exception("grading failed", submission=lease.submission_id, attempt=lease.attempt)
             self._retry_or_give_up(lease)
-            raise
         finally:
             self._holding = None
 
@@ -129,9 +126,7 @@ class Slot(Thread):
             order = grading.begin(session, lease)
         report = _judge(grader, order)
         with self._around.database.write() as session:
-            grading.record(
-                session, lease, order, report, queue=self._around.queue, worker=self._around.owner
-            )
+            grading.record(session, lease, order, report, queue=self._around.queue, worker=self._around.owner)
         self._faults = 0
         self._ring(lease, "graded")
 

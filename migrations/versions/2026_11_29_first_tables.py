@@ -42,9 +42,7 @@ def upgrade() -> None:
         refuse_on_sqlite("grading_run", f"UPDATE OF {', '.join(RUN_FIXED)}", "recorded runs are immutable")
     else:
         refuse_on_postgresql("submission", "UPDATE", "submissions are immutable")
-        refuse_on_postgresql(
-            "grading_run", f"UPDATE OF {', '.join(RUN_FIXED)}", "recorded runs are immutable"
-        )
+        refuse_on_postgresql("grading_run", f"UPDATE OF {', '.join(RUN_FIXED)}", "recorded runs are immutable")
 
 
 def downgrade() -> None:
@@ -178,9 +176,7 @@ def make_submissions() -> None:
         text("idempotency_key", nullable=True),
         moment("created_at"),
         sa.PrimaryKeyConstraint("id", name="pk_submission"),
-        sa.UniqueConstraint(
-            "account_id", "idempotency_key", name="uq_submission_account_id_idempotency_key"
-        ),
+        sa.UniqueConstraint("account_id", "idempotency_key", name="uq_submission_account_id_idempotency_key"),
         sa.ForeignKeyConstraint(["account_id"], ["account.id"], name="fk_submission_account_id"),
         sa.ForeignKeyConstraint(
             ["exercise_version_id"], ["exercise_version.id"], name="fk_submission_exercise_version_id"
@@ -241,16 +237,13 @@ def make_jobs() -> None:
         sa.PrimaryKeyConstraint("submission_id", name="pk_job"),
         sa.ForeignKeyConstraint(["submission_id"], ["submission.id"], name="fk_job_submission_id"),
     )
-    op.create_index(
-        "ix_job_state_kind_priority_enqueued_at", "job", ["state", "kind", "priority", "enqueued_at"]
-    )
+    op.create_index("ix_job_state_kind_priority_enqueued_at", "job", ["state", "kind", "priority", "enqueued_at"])
 
 
 def refuse_on_sqlite(table: str, change: str, sentence: str) -> None:
     """Make a trigger that refuses a change."""
     op.execute(
-        f"CREATE TRIGGER {table}_refuse_change BEFORE {change} ON {table} "
-        f"BEGIN SELECT RAISE(ABORT, '{sentence}'); END"
+        f"CREATE TRIGGER {table}_refuse_change BEFORE {change} ON {table} BEGIN SELECT RAISE(ABORT, '{sentence}'); END"
     )
 
 

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -41,9 +42,21 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-def queue(watch: Watch) -> LeaseQueue:
-    """Return a queue with leases of 30 seconds and room for 200, by the test's clock."""
-    return LeaseQueue(lease_s=30, limit=200, clock=watch)
+def pass_by(watch: Watch) -> Callable[[float], None]:
+    """Return a function that lets so many seconds pass."""
+    return watch.pass_by
+
+
+@pytest.fixture
+def make_queue(watch: Watch) -> Callable[..., LeaseQueue]:
+    """Return a function that makes a queue on the test's clock."""
+    return partial(LeaseQueue, clock=watch)
+
+
+@pytest.fixture
+def queue(make_queue: Callable[..., LeaseQueue]) -> LeaseQueue:
+    """Return a queue with leases of 30 seconds and room for 200."""
+    return make_queue(lease_s=30, limit=200)
 
 
 @pytest.fixture
@@ -58,7 +71,11 @@ def version(database: Database) -> ExerciseVersion:
         checks=(Check(id="table", title="The table", kind="value", of="table"),),
     )
     version = ExerciseVersion(
-        exercise_id=EXERCISE, number=1, fingerprint="0" * 64, content={"title": "A table"}, task=task.to_json()
+        exercise_id=EXERCISE,
+        number=1,
+        fingerprint="0" * 64,
+        content={"title": "A table"},
+        task=task.to_json(),
     )
     with database.write() as session:
         exercise = Exercise(id=EXERCISE, position=0)

@@ -1,7 +1,5 @@
 """Courses come in from files: once, however often they are read; and anew when they change."""
 
-from collections.abc import Iterator
-
 import pytest
 from sqlalchemy import func, select, update
 
@@ -17,10 +15,10 @@ EXERCISE = "token-and-position-embeddings"
 
 
 @pytest.fixture(scope="module")
-def course() -> Iterator[Course]:
+def course() -> Course:
     """Return the course that comes with Kelolo, with its first lesson only."""
     course = load_course(ROOT / "exercises" / "embeddings")
-    yield course.model_copy(update={"lessons": course.lessons[:1]})
+    return course.model_copy(update={"lessons": course.lessons[:1]})
 
 
 def with_exercises(course: Course, *exercises: Exercise) -> Course:

@@ -101,9 +101,9 @@ def test_keys_of_two_accounts_do_not_meet(send: Send, new_account: Callable[...,
     assert send(idempotency_key="k").id != send(idempotency_key="k", account=new_account()).id
 
 
-def test_same_key_is_answered_even_when_the_queue_is_full(send: Send, watch: Any) -> None:
+def test_same_key_is_answered_even_when_the_queue_is_full(send: Send, make_queue: Callable[..., LeaseQueue]) -> None:
     """What was stored already needs no room."""
-    small = LeaseQueue(limit=1, clock=watch)
+    small = make_queue(limit=1)
     first = send(idempotency_key="k", queue=small)
     assert send(idempotency_key="k", queue=small).id == first.id
     with pytest.raises(QueueFull):
@@ -126,9 +126,7 @@ def test_submission_cannot_change(database: Database, send: Send) -> None:
         session.execute(update(Submission).values(source="table = 2"))
 
 
-def test_state_goes_from_queued_to_running(
-    database: Database, queue: LeaseQueue, send: Send, account: Account
-) -> None:
+def test_state_goes_from_queued_to_running(database: Database, queue: LeaseQueue, send: Send, account: Account) -> None:
     """Before it is graded, a submission says where it stands."""
     submission = send()
 
