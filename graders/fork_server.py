@@ -39,7 +39,7 @@ class Entry(Protocol):
     def warm_up(self) -> None:
         """Once, in the warm process."""
 
-    def main(self, job: int, answer: int) -> None:
+    def main(self, inlet: int, outlet: int) -> None:
         """In a fork, behind its walls."""
 
     def underway(self) -> bool:
@@ -108,10 +108,10 @@ def _become_run(order: dict[str, Any], received: list[int], *, walls: Walls, ent
     privileges.die_with_parent(parent)
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    job, answer, output = received
-    descriptors.arrange(job=job, answer=answer, output=output)
+    inlet, outlet, printed = received
+    descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed)
     scratch = Path(order["scratch"])
     os.chdir(scratch)
     walls.enclose(scratch=scratch, memory_mib=order["memory_mib"], wall_time_s=order["wall_time_s"])
-    entry.main(descriptors.JOB, descriptors.ANSWER)
+    entry.main(descriptors.INLET, descriptors.OUTLET)
     os._exit(0)

@@ -31,22 +31,22 @@ def underway() -> bool:
     return False
 
 
-def main(job: int, answer: int) -> None:
-    """Judge the claims that come in on `job`; a fault of the exercise is told as such."""
-    order = wire.receive(job).body
+def main(inlet: int, outlet: int) -> None:
+    """Judge the claims that come in on `inlet`; a fault of the exercise is told as such."""
+    order = wire.receive(inlet).body
     judge = _Judge(Task.from_json(order["task"]), order["trials"])
     try:
         judge.prepare()
     except Exception as fault:  # noqa: BLE001  whatever an author's code raises
-        wire.send(answer, Frame(FrameType.OUTCOME, {"fault": f"{type(fault).__name__}: {fault}"[:2000]}))
+        wire.send(outlet, Frame(FrameType.OUTCOME, {"fault": f"{type(fault).__name__}: {fault}"[:2000]}))
         return
     try:
-        while (frame := wire.receive(job)).type is FrameType.TRIAL_CLAIM:
+        while (frame := wire.receive(inlet)).type is FrameType.TRIAL_CLAIM:
             judge.take(frame)
         body = judge.outcome()
     except ClaimRefused:
         body = {"refused": True}
-    wire.send(answer, Frame(FrameType.OUTCOME, body))
+    wire.send(outlet, Frame(FrameType.OUTCOME, body))
 
 
 @dataclass

@@ -71,3 +71,8 @@ def probe() -> list[Probe]:
         ),
         Probe("seccomp", library is not None, "Install libseccomp (Debian: apt install libseccomp2)."),
     ]
+
+
+def missing() -> list[str]:
+    """What to do about each required wall that this machine lacks; empty where all hold."""
+    return [one.advice for one in probe() if not one.holds]

@@ -11,6 +11,7 @@ import contextlib
 import io
 import linecache
 import os
+import re
 import sys
 import types
 import warnings
@@ -20,6 +21,7 @@ from typing import Any
 import torch
 
 FILE = "your code"  # stands in tracebacks that a student prints
+_LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; str.splitlines knows more ends than that
 _MESSAGE_CHARS = 2000
 _LINE_CHARS = 200
 Fault = dict[str, Any]
@@ -33,7 +35,8 @@ class Program:
         self._tree: ast.Module | None = None
         self._code: types.CodeType | None = None
         self._fault: Fault | None = None
-        self._lines = source.splitlines()
+        source = source.removeprefix("\ufeff")  # some editors begin a file with a byte-order mark
+        self._lines = _LINE_END.split(source)
         linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
         try:
             with warnings.catch_warnings():

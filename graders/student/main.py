@@ -33,21 +33,21 @@ def warm_up() -> None:
     np.zeros(2)
 
 
-def main(job: int, answer: int) -> None:
-    """Run all trials of the job that comes in on `job`."""
+def main(inlet: int, outlet: int) -> None:
+    """Run all trials of the job that comes in on `inlet`."""
     gc.enable()
-    order = wire.receive(job)
+    order = wire.receive(inlet)
     hide_platform()
     random.seed()
     torch.manual_seed(int.from_bytes(os.urandom(7), "little"))
     program = execution.Program(order.body["source"])
-    run = _StudentRun(order.body, program, answer)
+    run = _StudentRun(order.body, program, outlet)
     trial: dict[str, Any] | None = order.body["trial"]
     while trial is not None:
-        wire.send(answer, run.execute(trial))
-        probe = wire.receive(job)
-        wire.send(answer, run.gradients(probe.body["seed"]))
-        trial = wire.receive(job).body.get("trial")
+        wire.send(outlet, run.execute(trial))
+        probe = wire.receive(inlet)
+        wire.send(outlet, run.gradients(probe.body["seed"]))
+        trial = wire.receive(inlet).body.get("trial")
 
 
 _UNDERWAY: list[bool] = []
@@ -61,8 +61,8 @@ def underway() -> bool:
 class _StudentRun:
     """One program, executed on one trial after the other."""
 
-    def __init__(self, order: dict[str, Any], program: execution.Program, answer: int) -> None:
-        self._order, self._program, self._answer = order, program, answer
+    def __init__(self, order: dict[str, Any], program: execution.Program, outlet: int) -> None:
+        self._order, self._program, self._outlet = order, program, outlet
         self._setup = Setup(order["setup"], order["require"])
         self._first = True
         self._names: dict[str, Any] = {}
@@ -84,7 +84,7 @@ class _StudentRun:
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
         self._setup.run(self._trial["candidates"], names)
         if not underway():
-            wire.send(self._answer, Frame(FrameType.READY, {}))
+            wire.send(self._outlet, Frame(FrameType.READY, {}))
             _UNDERWAY.append(True)
         with execution.graphs_kept(keep_graphs):
             fault = self._program.run(names)
