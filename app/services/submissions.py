@@ -170,7 +170,7 @@ def _readable(session: Session, account: Account, submission_id: str) -> Submiss
     return submission
 
 
-def _shown_run(submission_id: str) -> Select[tuple[GradingRun]]:
+def _shown_run(submission_id: str) -> Select[GradingRun]:
     """Select the run that counts, or else the latest."""
     return (
         select(GradingRun)
@@ -180,7 +180,7 @@ def _shown_run(submission_id: str) -> Select[tuple[GradingRun]]:
     )
 
 
-def _of(account: Account, exercise_id: str) -> Select[tuple[Submission]]:
+def _of(account: Account, exercise_id: str) -> Select[Submission]:
     """Select an account's submissions to any version of an exercise, the newest first."""
     return (
         select(Submission)

@@ -76,7 +76,7 @@ class School:
         def is_there() -> bool:
             with self.database.read() as session:
                 found.update(state_of(session, account=self._student, submission_id=submission_id, queue=self._queue))
-            return found["state"] == state
+            return bool(found["state"] == state)
 
         until(is_there)
         return found
