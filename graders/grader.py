@@ -172,13 +172,15 @@ def _converse(
     """Lead a student's run through its trials; what it handed over until it ended."""
     handed = Handed(judge)
     order = Frame(FrameType.JOB, {**task.student_part(), "source": source, "trial": _candidates(trials[0])})
-    _begin(run, order, deadline=time.monotonic() + _START_TIME_S)
+    _begin(run, order, output=output)
     deadline = time.monotonic() + task.limits.wall_time_s
     claim: Frame | None = None
     try:
         for number, trial in enumerate(trials):
             made = run.listen(deadline=deadline, output=output) if number == 0 else run.converse(order, deadline=deadline)
             claim = _expect(made, FrameType.CLAIM)
+            if output.over:
+                raise Ended("output")
             probe = Frame(FrameType.PROBE, {"seed": trial.seed})
             gradients = _expect(run.converse(probe, deadline=deadline), FrameType.GRADIENTS)
             handed.complete(claim, gradients)
@@ -192,13 +194,16 @@ def _converse(
     return handed
 
 
-def _begin(run: Run, order: Frame, *, deadline: float) -> None:
-    """Until the walls are up and the starting code has run, whatever happens is ours or the author's."""
-    words = Output(keep_bytes=8 * _KIB, abort_bytes=1024 * _KIB)
+def _begin(run: Run, order: Frame, *, output: Output) -> None:
+    """
+    Until the walls are up and the starting code has run, whatever happens is ours or the author's.
+
+    The output is the student's from the first byte: by the time the frame is read here, their code may have printed.
+    """
     try:
-        _expect(run.converse(order, deadline=deadline, output=words), FrameType.READY)
+        _expect(run.converse(order, deadline=time.monotonic() + _START_TIME_S, output=output), FrameType.READY)
     except Ended as ended:
-        raise GraderFault(f"a run ended before the student's code began ({ended.how}): {_text(words)}") from ended
+        raise GraderFault(f"a run ended before the student's code began ({ended.how}): {_text(output)}") from ended
 
 
 def _candidates(trial: TrialOrder) -> dict[str, Any]:

@@ -28,6 +28,8 @@ _START_TIME_S = 60.0  # importing torch on a slow machine
 _ANSWER_TIME_S = 10.0
 _WATCH_S = 0.01  # how often a run's memory is looked at
 _MIB = 1024 * 1024
+_PIPE_BYTES = 64 * 1024
+_DRAINS = 16  # pipes emptied at one go: bounded, so that a flood cannot keep the watch from its rounds
 JUDGE_PIPE_BYTES = 1024 * 1024  # what any process may give a pipe on a kernel as it comes
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -223,13 +225,18 @@ class Run:
             selector.register(self._output, selectors.EVENT_READ)
             while True:
                 ready = selector.select(max(0.0, min(_WATCH_S, deadline - time.monotonic())))
-                for key, _ in ready:
-                    if key.fd == self._output:
-                        self._drain(selector, output)
-                    elif (frame := self._read_answer(buffer)) is not None:
-                        self._drain(None, output)
-                        return frame
-                self._check(deadline)
+                frame = self._read_answer(buffer) if any(key.fd == self._answer for key, _ in ready) else None
+                if not self._drain(output) and self._output in selector.get_map():
+                    selector.unregister(self._output)
+                if frame is not None:
+                    return frame
+                try:
+                    self._check(deadline, output)
+                except Ended:
+                    # what was handed over before the limit counts, however late we come to look
+                    if (frame := self._read_answer(buffer)) is None:
+                        raise
+                    return frame
 
     def _read_answer(self, buffer: bytearray) -> Frame | None:
         """The frame, once it is complete; never more bytes than it announced."""
@@ -264,26 +271,30 @@ class Run:
         except ValueError as fault:
             raise Ended("garbled") from fault
 
-    def _drain(self, selector: selectors.BaseSelector | None, output: Output | None) -> None:
-        """Take what was printed; a full pipe must never hold a run up."""
-        while True:
+    def _drain(self, output: Output | None) -> bool:
+        """
+        Take what was printed; a full pipe must never hold a run up.
+
+        Returns:
+            False once nothing more can come.
+        """
+        for _ in range(_DRAINS):
             try:
-                part = os.read(self._output, 1 << 16)
+                part = os.read(self._output, _PIPE_BYTES)
             except BlockingIOError:
-                return
+                return True
             if not part:
-                if selector is not None:
-                    selector.unregister(self._output)
-                return
+                return False
             if output is not None:
                 output.add(part)
-                if output.over:
-                    raise Ended("output")
+        return True
 
-    def _check(self, deadline: float) -> None:
-        """The watch that a run cannot reach: time and memory, from outside."""
+    def _check(self, deadline: float, output: Output | None = None) -> None:
+        """The watch that a run cannot reach: time, memory and output, from outside. Raises Ended."""
         if time.monotonic() >= deadline:
             raise Ended("time")
+        if output is not None and output.over:
+            raise Ended("output")
         with contextlib.suppress(OSError, IndexError, ValueError):
             resident_pages = int(os.pread(self._statm, 128, 0).split()[1])
             if resident_pages * _PAGE > self._memory:
@@ -301,8 +312,7 @@ class Run:
         self._ended = True
         if wait:
             self._linger()
-            with contextlib.suppress(Ended):
-                self._drain(None, self._sink)  # its last words
+            self._drain(self._sink)  # its last words
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         for one in (self._job, self._answer, self._output, self._statm, self._pidfd):
