@@ -17,25 +17,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.web.headers import SECURITY_HEADERS
 from app.web.problems import Problem
 
 MAX_BODY_BYTES = 512 * 1024
 """Source of 64 KiB, with each byte written as an escape of six in JSON, and some room."""
 _DRAINED_BYTES = 16 * 1024 * 1024
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-
-SECURITY_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 
 Answer = Callable[[Request, Problem], Response]
 

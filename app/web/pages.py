@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.settings import ROOT
 from app.web import wording
+from app.web.prose import render_line
 
 STATIC = ROOT / "static"
 _FILTERS = ("headline", "named", "past_look", "status_look", "summary", "timing", "tone", "utc")
@@ -28,6 +29,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._environment.filters |= {name: getattr(wording, name) for name in _FILTERS}
+        self._environment.filters["line"] = render_line
         self._environment.globals |= {"asset": self.asset, "first_failure": wording.first_failure}
 
     def asset(self, name: str) -> str:

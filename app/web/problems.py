@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from app.errors import AppError
+from app.web.headers import SECURITY_HEADERS
 from app.web.pages import Pages
 
 log = structlog.get_logger()
@@ -70,7 +71,9 @@ def install(app: FastAPI, pages: Pages) -> None:
 
     def on_fault(request: Request, error: Exception) -> Response:
         log.error("request_failed", method=request.method, path=request.url.path, exc_info=error)
-        return answer(request, _FAULT, pages=pages)
+        told = answer(request, _FAULT, pages=pages)
+        told.headers.update(SECURITY_HEADERS)  # this one is made outside the guards
+        return told
 
     app.add_exception_handler(AppError, on_app_error)
     app.add_exception_handler(RequestValidationError, on_invalid)

@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -50,6 +51,9 @@ _MATH_ATTRIBUTES = {
 }  # fmt: skip
 
 
+_TICKED = re.compile(r"`([^`\n]+)`")
+
+
 def render_markdown(text: str) -> str:
     """
     Safe HTML of an author's Markdown, with highlighted code and `$…$` and `$$…$$` formulas as MathML.
@@ -63,6 +67,15 @@ def render_markdown(text: str) -> str:
     rendered = parser.render(text, {"formulas": formulas, "nonce": nonce})
     clean = nh3.clean(rendered, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"})
     return re.sub(rf"formula-{nonce}-\d+", lambda marker: formulas[marker[0]], clean)
+
+
+def render_line(text: str) -> Markup:
+    """
+    Safe HTML of a sentence about a submission: its `code` is set as code, and nothing else is special.
+
+    Such a sentence may quote what a student's program said, so it is no Markdown.
+    """
+    return Markup(_TICKED.sub(r"<code>\1</code>", html.escape(text)))  # noqa: S704  escaped just now
 
 
 def highlight_code(source: str, language: str = "python") -> str:

@@ -1,0 +1,66 @@
+"""Markdown of authors becomes HTML that can do no harm."""
+
+import pytest
+
+from app.web.prose import highlight_code, render_line, render_markdown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "[x](javascript:alert(1))",
+        "![x](javascript:alert(1))",
+        '<a href="x" onclick="alert(1)">x</a>',
+        r"$\text{<script>alert(1)</script>}$",
+        r"$\text{<img src=x onerror=alert(1)>}$",
+        r"$\href{javascript:alert(1)}{x}$",
+        r"$$\style{position:fixed}{x}$$",
+        "```<script>\n</pre><script>alert(1)</script>\n```",
+    ],
+)
+def test_nothing_in_a_lesson_can_act(text: str) -> None:
+    """Neither HTML, links, code nor formulas bring scripts, handlers, styles or odd addresses in."""
+    rendered = render_markdown(text).lower()
+    for bad in ("<script", "<img src=x", 'href="javascript', "<a href=x", "style=", 'src="javascript'):
+        assert bad not in rendered
+
+
+def test_formula_becomes_mathml() -> None:
+    """A formula can be read by eye and by screen reader, without a script."""
+    rendered = render_markdown(r"The sum $h = t + p$ and $$x W^{\top}$$")
+    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="inline">' in rendered
+    assert "<msup>" in rendered
+    assert "formula-" not in rendered
+
+
+def test_formula_that_cannot_be_read_is_shown_as_it_is() -> None:
+    """One typing error does not take a lesson away."""
+    assert r"<code>\frac{</code>" in render_markdown(r"$\frac{$")
+
+
+def test_prices_are_no_formulas() -> None:
+    """Two dollar signs in a sentence are money."""
+    assert "<math" not in render_markdown("It costs $5 or $6.")
+
+
+def test_headings_stay_below_the_title_of_the_page() -> None:
+    """A page has one first-level heading, and it is not the author's."""
+    assert render_markdown("# One\n\n###### Six").startswith("<h2>One</h2>\n<h4>Six</h4>")
+
+
+def test_code_is_coloured_and_reachable_by_keyboard() -> None:
+    """A block that scrolls can be focused."""
+    rendered = render_markdown("```python\nfor x in y:\n    pass\n```")
+    assert '<pre class="code" tabindex="0">' in rendered
+    assert '<span class="k">for</span>' in rendered
+
+
+def test_unknown_language_is_shown_plain() -> None:
+    """A language that nobody knows is no error."""
+    assert "a &lt; b" in highlight_code("a < b", "no-such-language")
+
+
+def test_sentence_knows_code_and_nothing_else() -> None:
+    """A sentence may quote hostile text: only its backticks mean anything."""
+    assert render_line("`a<b` is **not** <b>") == "<code>a&lt;b</code> is **not** &lt;b&gt;"
