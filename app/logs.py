@@ -16,6 +16,6 @@ def configure() -> None:
             *([] if on_terminal else [structlog.processors.format_exc_info]),
             structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer(),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
+        # Found anew for each line, because standard error may be redirected meanwhile.
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
     )

@@ -1,0 +1,165 @@
+"""The command line does what it says, in a script as on a terminal, and says what is wrong."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.cli import main
+from app.db import Database
+from app.services.accounts import account_for_bearer
+from app.settings import ROOT
+
+EXERCISE = "token-and-position-embeddings"
+RIGHT = """
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+tok = token_emb(x)
+pos = pos_emb(torch.arange(block_size))
+h = tok + pos
+"""
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a data folder with a migrated database; nothing of the environment interferes."""
+    for name in [name for name in os.environ if name.startswith("KELOLO_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "data"
+    assert main(["migrate", "--data", str(folder)]) == 0
+    return folder
+
+
+def test_migrating_twice_is_harmless(data: Path) -> None:
+    """The second time there is nothing to do."""
+    assert main(["migrate", "--data", str(data)]) == 0
+
+
+def test_database_is_closed_to_other_users(data: Path) -> None:
+    """Others may neither list the data folder nor read the database."""
+    assert data.stat().st_mode & 0o077 == 0o011
+    assert (data / "kelolo.db").stat().st_mode & 0o077 == 0
+
+
+def test_token_is_printed_alone_and_works(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A script can take what is printed as it is."""
+    main(["user", "add", "Ada@example.org", "--role", "instructor", "--data", str(data)])
+    assert capsys.readouterr().out.endswith("ada@example.org is an instructor.\n")
+    assert main(["token", "create", "ada@example.org", "--data", str(data)]) == 0
+    token = capsys.readouterr().out
+    assert token == f"{token.strip()}\n"
+    with Database(f"sqlite:///{data}/kelolo.db").read() as session:
+        account = account_for_bearer(session, token.strip())
+    assert account is not None
+    assert account.email == "ada@example.org"
+
+
+def test_data_folder_may_be_named_anywhere_or_in_the_environment(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the command, after it, or as KELOLO_DATA: it is the same folder."""
+    main(["--data", str(data), "user", "add", "ada@example.org", "--role", "student"])
+    monkeypatch.setenv("KELOLO_DATA", str(data))
+    assert main(["token", "create", "ada@example.org"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("kel_")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["user", "add", "ada", "--role", "student"], "“ada” is not an e-mail address"),
+        (["token", "create", "nobody@example.org"], "no account called “nobody@example.org”"),
+        (["import", "/nonexistent"], "no course in /nonexistent"),
+        (["worker", "--workers", "0"], "--workers or KELOLO_WORKERS"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    data: Path, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is 2, and there is no traceback."""
+    assert main([*arguments, "--data", str(data)]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["user", "add", "a@b.org", "--role", "guest"], ["--data"]])
+def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """As for every command line: the usage is shown."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: kelolo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["web"], ["worker"], ["user", "add", "a@b.org", "--role", "student"]])
+def test_command_refuses_a_database_without_tables(
+    tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what to run first."""
+    assert main([*command, "--data", str(tmp_path / "new")]) == 2
+    assert "kelolo migrate" in capsys.readouterr().err
+
+
+def test_course_is_imported_from_its_own_or_its_parents_folder(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second import finds nothing new."""
+    for folder, news in (
+        (ROOT / "exercises", f"new versions of {EXERCISE}"),
+        (ROOT / "exercises" / "embeddings", "nothing new"),
+    ):
+        assert main(["import", str(folder), "--data", str(data)]) == 0
+        assert news in capsys.readouterr().out
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `kelolo serve`, and give the process and the address that it announces."""
+    kelolo = Path(sys.executable).with_name("kelolo")
+    server = subprocess.Popen([kelolo, "serve", *arguments], stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        found = re.fullmatch(r"Kelolo is ready on (http://127\.0\.0\.1:\d+)\n", line)
+        assert found, line
+        yield server, found[1]
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+@pytest.mark.xdist_group("worker")
+def test_serve_grades_over_http_from_an_empty_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One command makes the database, takes in the exercises, serves and grades; SIGTERM ends it well."""
+    data = str(tmp_path / "new")
+    with serving("--data", data, "--port", "0", "--workers", "1") as (server, address):
+        main(["user", "add", "ada@example.org", "--role", "student", "--data", data])
+        capsys.readouterr()
+        main(["token", "create", "ada@example.org", "--data", data])
+        bearer = {"Authorization": f"Bearer {capsys.readouterr().out.strip()}"}
+        with httpx2.Client(base_url=address, headers=bearer, timeout=90) as client:
+            sent = client.post(f"/api/v1/exercises/{EXERCISE}/submissions", json={"source": RIGHT})
+            assert sent.status_code == 202
+            report = client.get(f"/api/v1/submissions/{sent.json()['id']}", params={"wait": 60}).json()
+        assert report["verdict"] == "passed"
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(30) == 0
+
+
+def test_serve_says_when_the_port_is_taken(tmp_path: Path) -> None:
+    """And what to do about it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        kelolo = Path(sys.executable).with_name("kelolo")
+        tried = subprocess.run(
+            [kelolo, "serve", "--data", tmp_path, "--port", port], capture_output=True, text=True, check=False
+        )
+    assert tried.returncode == 2
+    assert "Choose another port with --port" in tried.stderr

@@ -1,0 +1,72 @@
+"""The code stays in pieces that one can read at a sitting, under names that say what they hold."""
+
+import ast
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.settings import ROOT
+
+FOLDERS = ("app", "graders", "migrations", "benchmarks", "tests")
+# What students and attackers wrote is kept as it is.
+NOT_OURS = (ROOT / "tests" / "cases", ROOT / "tests" / "attacks")
+FILE_LINES, FILE_MEDIAN = 400, 150
+FUNCTION_LINES, FUNCTION_MEDIAN = 50, 10
+EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
+
+
+def files() -> Iterator[Path]:
+    """Yield every Python file of ours."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not any(path.is_relative_to(one) for one in NOT_OURS):
+                yield path
+
+
+def named(path: Path) -> str:
+    """Return a file's path as one would write it."""
+    return str(path.relative_to(ROOT))
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield each function of a file, with its number of lines from `def` to the last."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+            yield f"{named(path)}:{node.lineno} {node.name}", node.end_lineno - node.lineno + 1
+
+
+def lines(path: Path) -> int:
+    """Return a file's number of lines."""
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_no_file_is_too_long() -> None:
+    """A file that has grown past the limit holds more than one thing."""
+    assert {named(path): lines(path) for path in files() if lines(path) > FILE_LINES} == {}
+
+
+def test_no_function_is_too_long() -> None:
+    """A function that has grown past the limit does more than one thing."""
+    found = [one for path in files() for one in functions(path)]
+    assert {name: length for name, length in found if length > FUNCTION_LINES} == {}
+
+
+def test_most_files_and_functions_are_short() -> None:
+    """Limits alone would be met by many that just keep to them."""
+    product = [path for path in files() if not path.is_relative_to(ROOT / "tests")]
+    assert statistics.median(lines(path) for path in product) <= FILE_MEDIAN
+    lengths = [length for path in product for _, length in functions(path)]
+    assert statistics.median(lengths) <= FUNCTION_MEDIAN
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_module_has_an_empty_name(folder: str) -> None:
+    """`utils` and its kin say nothing of what is in them, and so everything ends up there."""
+    found = [
+        path
+        for path in (ROOT / folder).rglob("*")
+        if EMPTY_NAMES & set(path.stem.lower().split("_")) and path.suffix in {"", ".py"}
+    ]
+    assert found == []
