@@ -21,8 +21,8 @@ import os
 import signal
 import site
 import socket
+import sys
 import traceback
-from pathlib import Path
 from typing import Any, Protocol
 
 from graders.sandbox import descriptors, privileges
@@ -58,6 +58,7 @@ def serve(entry: Entry, *, descriptor: int, packages: str) -> None:
     _offer_exit()
     entry.warm_up()
     walls = Walls.prepare([os.path.dirname(os.__file__), packages])
+    _hide_platform()
     gc.collect()
     gc.freeze()  # else the first collection in a fork copies every page of the heap
     control = socket.socket(fileno=descriptor)
@@ -86,6 +87,12 @@ def _offer_exit() -> None:
     site.sethelper()
 
 
+def _hide_platform() -> None:
+    """Nothing of the platform is left for a run to import; what is bound already stays bound."""
+    for name in [one for one in sys.modules if one.split(".")[0] == "graders"]:
+        del sys.modules[name]
+
+
 def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *, walls: Walls, entry: Entry) -> None:
     me = os.getpid()
     pid = os.fork()
@@ -109,9 +116,9 @@ def _become_run(order: dict[str, Any], received: list[int], *, walls: Walls, ent
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     inlet, outlet, printed = received
-    descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed)
-    scratch = Path(order["scratch"])
-    os.chdir(scratch)
-    walls.enclose(scratch=scratch, memory_mib=order["memory_mib"], wall_time_s=order["wall_time_s"])
+    os.chdir(order["scratch"])
+    ruleset = walls.files.ruleset(order["scratch"])
+    descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, ruleset=ruleset)
+    walls.enclose(descriptors.RULESET, memory_mib=order["memory_mib"], wall_time_s=order["wall_time_s"])
     entry.main(descriptors.INLET, descriptors.OUTLET)
     os._exit(0)

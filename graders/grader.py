@@ -117,9 +117,11 @@ class Grader:
         trials = draw_trials(task, seed)
         begun = time.perf_counter()
         output = _output(task)
-        with self._folder() as folder, self._judge(task, trials) as judge:
-            with self._student(task, folder) as run:
-                handed = _converse(run, task, source, trials=trials, output=output, judge=judge)
+        with self._folder() as folder, self._student(task, folder) as run:
+            order = _order(task, source, trials[0])
+            _send(run, order)  # the student's run starts while the judge is forked
+            with self._judge(task, trials) as judge:
+                handed = _converse(run, task, trials, output=output, judge=judge)
                 ran = time.perf_counter()
                 outcome = _judge(judge, handed) if handed.claims else {}
         judged = time.perf_counter()
@@ -131,7 +133,9 @@ class Grader:
         begun = time.perf_counter()
         output = _output(task)
         with self._folder() as folder, self._student(task, folder) as run:
-            handed = _converse(run, task, source, trials=draw_trials(task, "run")[:1], output=output)
+            trials = draw_trials(task, "run")[:1]
+            _send(run, _order(task, source, trials[0]))
+            handed = _converse(run, task, trials, output=output)
         took = _ms(time.perf_counter() - begun)
         return _run_report(task, handed, output=output, timing=Timing(run=took, total=took))
 
@@ -155,10 +159,7 @@ class Grader:
         with self._folder() as folder:
             run = self._fork("judge", scratch=folder, memory_mib=_JUDGE_MEMORY_MIB, wall_time_s=_JUDGE_TIME_S)
             with run:
-                try:
-                    run.send(Frame(FrameType.JOB, order), deadline=time.monotonic() + _JUDGE_TIME_S)
-                except Ended as ended:
-                    raise GraderFault(f"the judge ended before its order ({ended.how})") from ended
+                _send(run, Frame(FrameType.JOB, order))
                 yield run
 
 
@@ -166,15 +167,27 @@ def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
 
 
+def _order(task: Task, source: str, first: TrialOrder) -> Frame:
+    return Frame(FrameType.JOB, {**task.student_part(), "source": source, "trial": _candidates(first)})
+
+
+def _send(run: Run, order: Frame) -> None:
+    """Give a run its order. Raises GraderFault: nothing of a student's has run yet."""
+    try:
+        run.send(order, deadline=time.monotonic() + _START_TIME_S)
+    except Ended as ended:
+        raise GraderFault(f"a run ended before its order ({ended.how})") from ended
+
+
 def _converse(
-    run: Run, task: Task, source: str, *, trials: list[TrialOrder], output: Output, judge: Run | None = None
+    run: Run, task: Task, trials: list[TrialOrder], *, output: Output, judge: Run | None = None
 ) -> Handed:
-    """Lead a student's run through its trials; what it handed over until it ended."""
+    """Lead a student's run, which has its order, through its trials; what it handed over until it ended."""
     handed = Handed(judge)
-    order = Frame(FrameType.JOB, {**task.student_part(), "source": source, "trial": _candidates(trials[0])})
-    _begin(run, order, output=output)
+    _begin(run, output=output)
     deadline = time.monotonic() + task.limits.wall_time_s
     claim: Frame | None = None
+    order = Frame(FrameType.TRIAL, {})
     try:
         for number, trial in enumerate(trials):
             made = run.listen(deadline=deadline, output=output) if number == 0 else run.converse(order, deadline=deadline)
@@ -194,14 +207,14 @@ def _converse(
     return handed
 
 
-def _begin(run: Run, order: Frame, *, output: Output) -> None:
+def _begin(run: Run, *, output: Output) -> None:
     """
     Until the walls are up and the starting code has run, whatever happens is ours or the author's.
 
     The output is the student's from the first byte: by the time the frame is read here, their code may have printed.
     """
     try:
-        _expect(run.converse(order, deadline=time.monotonic() + _START_TIME_S, output=output), FrameType.READY)
+        _expect(run.listen(deadline=time.monotonic() + _START_TIME_S, output=output), FrameType.READY)
     except Ended as ended:
         raise GraderFault(f"a run ended before the student's code began ({ended.how}): {_text(output)}") from ended
 

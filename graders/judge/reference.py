@@ -10,13 +10,14 @@ The same machinery runs the author's wrong variants, to see whether the student'
 """
 
 import ast
+from types import CodeType
 from typing import Any
 
 import torch
 
 from graders.judge.claimed import Claim, Made, read
 from graders.student import claims
-from graders.student.execution import Program
+from graders.student.execution import FILE, Program
 from graders.task import Task
 
 _ADOPT = "__adopt__"
@@ -35,15 +36,16 @@ class AdoptingProgram(Program):
         self._adopted = adopted
         super().__init__(source)
 
-    def prepared(self, tree: ast.Module) -> ast.Module:
+    def compiled(self, source: str) -> CodeType:
         """With `name = __adopt__("name", name)` behind each top-level statement that makes `name`."""
+        tree = ast.parse(source, FILE)
         body: list[ast.stmt] = []
         for statement in tree.body:
             body.append(statement)
             made = assigned(statement) & self._adopted
             body += [ast.copy_location(_adoption(name), statement) for name in sorted(made)]
         tree.body = body
-        return ast.fix_missing_locations(tree)
+        return compile(ast.fix_missing_locations(tree), FILE, "exec")
 
 
 def assigned(statement: ast.stmt) -> frozenset[str]:

@@ -6,6 +6,7 @@ Source: the kernel's Documentation/userspace-api/landlock.rst; the numbers are i
 
 import ctypes
 import os
+import stat
 from pathlib import Path
 
 from graders.sandbox import kernel
@@ -45,40 +46,50 @@ def version() -> int:
         return 0
 
 
-def apply(*, readable: list[Path], writable: Path) -> None:
-    """
-    Restrict this process for ever.
+class Files:
+    """Which files all runs of a warm process may read. Opened once, so that a run only has to name its own folder."""
 
-    Args:
-        readable: files and folders it may read; those that do not exist are passed over.
-        writable: the one folder it may also write in.
+    def __init__(self, readable: list[Path]) -> None:
+        """
+        Open what may be read.
 
-    Raises:
-        OSError: the kernel has no Landlock, or a rule was refused.
-    """
-    known = version()
-    files = (1 << _FILE_RIGHTS.get(known, _FILE_RIGHTS_NEWEST)) - 1
-    wanted = _Ruleset(files, 3 if known >= _TCP_SINCE else 0, 3 if known >= _SCOPES_SINCE else 0)
-    size = 24 if known >= _SCOPES_SINCE else 16 if known >= _TCP_SINCE else 8
-    ruleset = kernel.syscall(_CREATE_RULESET, ctypes.byref(wanted), size, 0)
-    for path in readable:
-        _allow(ruleset, path, READ & files)
-    _allow(ruleset, Path(os.devnull), _READ_FILE | _WRITE_FILE)
-    truncate = _TRUNCATE if files & _TRUNCATE else 0
-    _allow(ruleset, writable, (READ_WRITE | truncate) & files)
+        Args:
+            readable: files and folders; those that do not exist are passed over.
+
+        Raises:
+            OSError: the kernel has no Landlock.
+        """
+        known = version()
+        if known == 0:
+            raise OSError("this kernel has no Landlock")
+        self._handled = (1 << _FILE_RIGHTS.get(known, _FILE_RIGHTS_NEWEST)) - 1
+        self._wanted = _Ruleset(self._handled, 3 if known >= _TCP_SINCE else 0, 3 if known >= _SCOPES_SINCE else 0)
+        self._size = 24 if known >= _SCOPES_SINCE else 16 if known >= _TCP_SINCE else 8
+        self._rules = [_rule(path, READ & self._handled) for path in readable if path.exists()]
+        self._rules.append(_rule(Path(os.devnull), _READ_FILE | _WRITE_FILE))
+
+    def ruleset(self, writable: str) -> int:
+        """
+        A ruleset for one run, as a descriptor.
+
+        Args:
+            writable: the one folder that the run may also write in.
+        """
+        ruleset = kernel.syscall(_CREATE_RULESET, ctypes.byref(self._wanted), self._size, 0)
+        own = _rule(Path(writable), (READ_WRITE | _TRUNCATE) & self._handled)
+        for rule in (*self._rules, own):
+            kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
+        return ruleset
+
+
+def _rule(path: Path, rights: int) -> _PathBeneath:
+    opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    if not stat.S_ISDIR(os.fstat(opened).st_mode):
+        rights &= _READ_FILE | _WRITE_FILE | _TRUNCATE
+    return _PathBeneath(rights, opened)
+
+
+def restrict(ruleset: int) -> None:
+    """Put a ruleset in force in this process, for ever, and close it. Raises OSError."""
     kernel.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
-
-
-def _allow(ruleset: int, path: Path, rights: int) -> None:
-    try:
-        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        if not path.is_dir():
-            rights &= _READ_FILE | _WRITE_FILE | _TRUNCATE
-        rule = _PathBeneath(rights, parent)
-        kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
-    finally:
-        os.close(parent)

@@ -23,7 +23,7 @@ class Walls:
     """What the warm process prepares once for all its runs."""
 
     program: bytes  # compiled seccomp list
-    readable: tuple[Path, ...]
+    files: landlock.Files
     held: limits.Footprint
 
     @classmethod
@@ -37,16 +37,25 @@ class Walls:
         Raises:
             OSError: seccomp or Landlock is missing on this machine.
         """
-        if landlock.version() == 0:
-            raise OSError("this kernel has no Landlock")
         paths = [Path(one).resolve() for one in (*libraries, *_LIBRARIES, *_PROCESSOR_FACTS, *_DEVICES)]
-        return cls(syscalls.compile_filter(), tuple(dict.fromkeys(paths)), limits.footprint())
+        files = landlock.Files(list(dict.fromkeys(paths)))
+        return cls(syscalls.compile_filter(), files, limits.footprint())
 
-    def enclose(self, *, scratch: Path, memory_mib: int, wall_time_s: float) -> None:
-        """Enclose this process for ever. Raises OSError if a wall cannot be raised: run nothing then."""
+    def enclose(self, ruleset: int, *, memory_mib: int, wall_time_s: float) -> None:
+        """
+        Enclose this process for ever.
+
+        Args:
+            ruleset: of `files`, for this run.
+            memory_mib: what the run may use on top of what the warm process holds.
+            wall_time_s: kept by the parent; the limit on CPU time lies a little above it.
+
+        Raises:
+            OSError: a wall cannot be raised; run nothing then.
+        """
         limits.apply(held=self.held, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2)
         privileges.forbid_new()
-        landlock.apply(readable=list(self.readable), writable=scratch)
+        landlock.restrict(ruleset)
         syscalls.load(self.program)
 
 

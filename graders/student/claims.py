@@ -161,20 +161,29 @@ def gradients(names: dict[str, Any], pairs: list[list[str]], seed: int) -> dict[
     Returns:
         By "of>to": a tensor, None (not connected), or the text of what went wrong.
     """
-    return {f"{of}>{to}": _gradient(names.get(of), table_of(names.get(to))[0], seed) for of, to in pairs}
+    found: dict[str, Any] = {}
+    for of in dict.fromkeys(of for of, _ in pairs):
+        tables = {to: table_of(names.get(to))[0] for other, to in pairs if other == of}
+        found |= {f"{of}>{to}": one for to, one in _gradients(names.get(of), tables, seed).items()}
+    return found
 
 
-def _gradient(of: Any, to: torch.Tensor | None, seed: int) -> torch.Tensor | str | None:  # noqa: ANN401
-    if type(of) not in _PLAIN or to is None or _refusal(of) or _refusal(to):
-        return "nothing to look at"
-    if not of.requires_grad or not to.requires_grad:
-        return None
+def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> dict[str, Any]:  # noqa: ANN401
+    """By table: a tensor, None (not connected) or a text."""
+    if type(of) not in _PLAIN or _refusal(of):
+        return dict.fromkeys(tables, "nothing to look at")
+    usable = {to: one for to, one in tables.items() if one is not None and not _refusal(one)}
+    found: dict[str, Any] = {to: None if to in usable else "nothing to look at" for to in tables}
+    learning = {to: one for to, one in usable.items() if one.requires_grad and of.requires_grad}
+    if not learning:
+        return found
     try:
         total = (of * cotangent(of.shape, seed).to(of.dtype)).sum()
-        (found,) = torch.autograd.grad(total, to, retain_graph=True, allow_unused=True)
+        made = torch.autograd.grad(total, list(learning.values()), retain_graph=True, allow_unused=True)
     except RuntimeError as fault:
-        return str(fault)[:500]
-    return found.to_dense() if found is not None and found.is_sparse else found
+        return found | dict.fromkeys(learning, str(fault)[:500])
+    dense = [one.to_dense() if one is not None and one.is_sparse else one for one in made]
+    return found | dict(zip(learning, dense, strict=True))
 
 
 def cotangent(shape: Any, seed: int) -> torch.Tensor:  # noqa: ANN401

@@ -32,23 +32,22 @@ class Program:
 
     def __init__(self, source: str) -> None:
         """Parse and compile; a text that does not parse is kept as its fault."""
-        self._tree: ast.Module | None = None
         self._code: types.CodeType | None = None
         self._fault: Fault | None = None
         source = source.removeprefix("\ufeff")  # some editors begin a file with a byte-order mark
+        self._source = source
         self._lines = _LINE_END.split(source)
         linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SyntaxWarning)
-                self._tree = ast.parse(source, FILE)
-                self._code = compile(self.prepared(ast.parse(source, FILE)), FILE, "exec")
+                self._code = self.compiled(source)
         except BaseException as fault:  # noqa: BLE001  SyntaxError, but also ValueError, RecursionError, MemoryError
             self._fault = self._unparsed(fault)
 
-    def prepared(self, tree: ast.Module) -> ast.Module:
-        """The program as it is compiled: as written."""
-        return tree
+    def compiled(self, source: str) -> types.CodeType:
+        """The program as it is run: as written. Raises whatever `compile` does."""
+        return compile(source, FILE, "exec")
 
     def run(self, names: dict[str, Any]) -> Fault | None:
         """Execute in `names`; how it failed, or None. `SystemExit` ends a program, it is not a fault."""
@@ -93,11 +92,11 @@ class Program:
 
     def _targets(self, trace: types.TracebackType | None) -> list[str]:
         """The names that the failing statement was about to make."""
-        if trace is None or self._tree is None:
+        if trace is None:
             return []
         positions = list(trace.tb_frame.f_code.co_positions())
         line, _, column, _ = positions[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else (None, None, None, None)
-        return targets_at(self._tree, line or trace.tb_lineno, column)
+        return targets_at(ast.parse(self._source), line or trace.tb_lineno, column)
 
 
 def targets_at(tree: ast.Module, line: int, column: int | None) -> list[str]:

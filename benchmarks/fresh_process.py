@@ -1,0 +1,66 @@
+"""
+The other way of grading, to measure against: one new Python for each submission, no wall, the same trials and checks.
+
+    python benchmarks/fresh_process.py ORDER.json        # {"task": …, "source": …}
+"""
+
+import builtins
+import io
+import json
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from graders.judge import outcome
+from graders.judge.claimed import read
+from graders.judge.printed import printed
+from graders.judge.reference import Programs, Reference
+from graders.judge.trial import Trial, with_inputs
+from graders.report import CheckStatus
+from graders.setup import Setup
+from graders.student import claims
+from graders.task import Task
+from graders.trials import draw_trials, new_seed
+
+
+def main() -> None:
+    """Grade the order in this process and print whether it passed."""
+    torch.set_num_threads(1)
+    order = json.loads(Path(sys.argv[1]).read_text())
+    task = Task.from_json(order["task"])
+    setup, programs = Setup(task.setup, task.require), Programs()
+    trials = []
+    for drawn in draw_trials(task, new_seed()):
+        names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
+        taken = setup.run(drawn.candidates, names)
+        pure, student = dict(names), dict(names)
+        with redirect_stdout(io.StringIO()):
+            exec(task.solution, pure)  # noqa: S102
+            exec(order["source"], student)  # noqa: S102
+        part = task.student_part()
+        made = claims.claim(student, part, None)
+        found = claims.gradient_frame(claims.gradients(student, part["gradients"], drawn.seed))
+        claim = read(made.body, made.tensors, found.body, found.tensors)
+        started = with_inputs(task, names, claim)
+        trial = Trial(
+            task=task,
+            names=started,
+            pure=pure,
+            claim=claim,
+            reference=Reference(task, started, claim, programs),
+            seed=drawn.seed,
+            lesson=not trials,
+            values=drawn.candidates[taken],
+        )
+        outcome.judge_trial(trial)
+        trials.append(trial)
+    found_all = outcome.results(task, trials)
+    print(printed(trials[0], task.report))
+    print(all(one.status is CheckStatus.PASSED for one in found_all))
+
+
+if __name__ == "__main__":
+    main()
