@@ -13,12 +13,17 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import structlog
+from sqlalchemy.exc import OperationalError
+
 from app import __version__, logs
 from app.cli import content, grade, serve, users
 from app.errors import AppError
 
-USAGE = 2
+USAGE, _FAULT = 2, 3
 _INTERRUPTED = 130  # what shells report after Ctrl-C
+
+log = structlog.get_logger()
 
 
 class _Parser(argparse.ArgumentParser):
@@ -43,8 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AppError as error:
         sys.stderr.write(f"{error.detail}\n")
         return USAGE
+    except OperationalError as error:
+        sys.stderr.write(f"The database cannot be used: {str(error.orig).strip()}\n")
+        return USAGE
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except Exception:
+        log.exception("this is a fault of Kelolo's own")
+        return _FAULT
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -91,6 +91,15 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert "Traceback" not in said
 
 
+def test_database_that_cannot_be_reached_is_said_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Most often the address is wrong, or the server is not running."""
+    monkeypatch.setenv("KELOLO_DATABASE_URL", "postgresql://127.0.0.1:1/kelolo")
+    assert main(["migrate"]) == 2
+    assert capsys.readouterr().err.startswith("The database cannot be used: ")
+
+
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["user", "add", "a@b.org", "--role", "guest"], ["--data"]])
 def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """As for every command line: the usage is shown."""
