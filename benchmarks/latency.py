@@ -59,6 +59,7 @@ def in_turn(task: Task, source: str, *, rounds: int, folder: Path) -> dict[str, 
             grader.grade(task, source, seed=new_seed())
         for _ in range(rounds):
             fresh_ms.append(timed_ms(lambda: fresh(order)))
+            grader.prepare(task.limits)  # as a worker does between two submissions
             warm_ms.append(timed_ms(lambda: warm(grader, task, source)))
     return {
         "rounds": rounds,

@@ -7,17 +7,18 @@ The trusted parent: from a source text to a Report, through two warm processes.
     parent:  how the run ended + outcomes -> verdict
 """
 
-import contextlib
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from graders.faults import GraderFault
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
-from graders.task import Task
+from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
 from graders.verdicts import sentence, verdict_of
 from graders.warm import JUDGE_PIPE_BYTES, Ended, Output, Run, WarmProcess
@@ -27,6 +28,7 @@ _JUDGE_TIME_S = 20.0
 _START_TIME_S = 20.0
 _JUDGE_MEMORY_MIB = 1024
 _KIB = 1024
+_ROLES = ("student", "judge")
 _AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
 
 
@@ -64,43 +66,55 @@ class Handed:
         self.waiting.clear()
 
 
+@dataclass(frozen=True)
+class Place:
+    """A forked run behind its walls, with the folder it may write in."""
+
+    run: Run
+    folder: Path
+    memory_mib: int
+    wall_time_s: float
+
+    def close(self) -> None:
+        """End the run and remove its folder; rmtree does not follow what a student may have put there."""
+        self.run.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 class Grader:
-    """One slot: two warm processes and the way through them. Not thread-safe."""
+    """
+    One slot: two warm processes and the way through them. Not thread-safe.
+
+    `prepare`, called when there is time, forks the next runs ahead, so that a submission finds them waiting behind
+    their walls.
+    """
 
     def __init__(self, *, scratch: Path) -> None:
         """`scratch`: where each run's own folder is made; created if missing."""
         self._scratch = scratch
         self._warm: dict[str, WarmProcess] = {}
+        self._spare: dict[str, Place] = {}
 
     def __enter__(self) -> Self:
         """Start the warm processes: some seconds. Raises GraderFault."""
         self._scratch.mkdir(parents=True, exist_ok=True)
-        started = [self._start(role) for role in ("student", "judge")]
-        for warm in started:
-            warm.wait_until_ready()
+        started = [self._start(role) for role in _ROLES]
+        try:
+            for warm in started:
+                warm.wait_until_ready()
+        except GraderFault:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         """End them."""
+        for place in self._spare.values():
+            place.close()
         for warm in self._warm.values():
             warm.close()
+        self._spare.clear()
         self._warm.clear()
-
-    def _start(self, role: str) -> WarmProcess:
-        if role in self._warm:
-            self._warm.pop(role).close()
-        self._warm[role] = WarmProcess(role)
-        return self._warm[role]
-
-    def _fork(self, role: str, *, scratch: Path, memory_mib: int, wall_time_s: float) -> Run:
-        """A run; a warm process that has died is replaced first."""
-        if not self._warm[role].alive():
-            self._start(role).wait_until_ready()
-        try:
-            return self._warm[role].fork(scratch=scratch, memory_mib=memory_mib, wall_time_s=wall_time_s)
-        except GraderFault:
-            self._start(role).wait_until_ready()
-            return self._warm[role].fork(scratch=scratch, memory_mib=memory_mib, wall_time_s=wall_time_s)
 
     def grade(self, task: Task, source: str, *, seed: str) -> Report:
         """
@@ -117,10 +131,10 @@ class Grader:
         trials = draw_trials(task, seed)
         begun = time.perf_counter()
         output = _output(task)
-        with self._folder() as folder, self._student(task, folder) as run:
-            order = _order(task, source, trials[0])
-            _send(run, order)  # the student's run starts while the judge is forked
-            with self._judge(task, trials) as judge:
+        with self._student(task.limits) as run:
+            _send(run, _order(task, source, trials[0]))  # the student's run starts while the judge gets its order
+            with self._place("judge", memory_mib=_JUDGE_MEMORY_MIB, wall_time_s=_JUDGE_TIME_S) as judge:
+                _send(judge, _judge_order(task, trials))
                 handed = _converse(run, task, trials, output=output, judge=judge)
                 ran = time.perf_counter()
                 outcome = _judge(judge, handed) if handed.claims else {}
@@ -132,39 +146,78 @@ class Grader:
         """Execute on the lesson's data only and show what is printed; nothing is judged. Raises GraderFault."""
         begun = time.perf_counter()
         output = _output(task)
-        with self._folder() as folder, self._student(task, folder) as run:
-            trials = draw_trials(task, "run")[:1]
+        trials = draw_trials(task, "run")[:1]
+        with self._student(task.limits) as run:
             _send(run, _order(task, source, trials[0]))
             handed = _converse(run, task, trials, output=output)
         took = _ms(time.perf_counter() - begun)
         return _run_report(task, handed, output=output, timing=Timing(run=took, total=took))
 
-    @contextlib.contextmanager
-    def _folder(self) -> Any:  # noqa: ANN401
-        """A fresh folder for one run, gone afterwards; rmtree does not follow what a student may have put there."""
-        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch))
+    def prepare(self, limits: Limits | None = None) -> None:
+        """Fork the next runs ahead; `limits` are those that the next submission will most likely have."""
+        limits = limits or Limits()
+        wanted = {
+            "student": (limits.memory_mib, limits.wall_time_s),
+            "judge": (_JUDGE_MEMORY_MIB, _JUDGE_TIME_S),
+        }
+        for role, (memory_mib, wall_time_s) in wanted.items():
+            if role not in self._spare:
+                self._spare[role] = self._fork(role, memory_mib=memory_mib, wall_time_s=wall_time_s)
+
+    def _student(self, limits: Limits) -> AbstractContextManager[Run]:
+        return self._place("student", memory_mib=limits.memory_mib, wall_time_s=limits.wall_time_s)
+
+    @contextmanager
+    def _place(self, role: str, *, memory_mib: int, wall_time_s: float) -> Iterator[Run]:
+        """A run that waits for its order; gone at the end, with all that it wrote."""
+        place = self._spare.pop(role, None)
+        if place is not None and not self._fits(place, memory_mib=memory_mib, wall_time_s=wall_time_s):
+            place.close()
+            place = None
+        if place is None:
+            place = self._fork(role, memory_mib=memory_mib, wall_time_s=wall_time_s)
         try:
-            yield folder.resolve()
+            yield place.run
         finally:
+            place.close()
+
+    @staticmethod
+    def _fits(place: Place, *, memory_mib: int, wall_time_s: float) -> bool:
+        return place.run.alive() and (place.memory_mib, place.wall_time_s) == (memory_mib, wall_time_s)
+
+    def _fork(self, role: str, *, memory_mib: int, wall_time_s: float) -> Place:
+        """A new run; a warm process that has died is replaced. Raises GraderFault."""
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch)).resolve()
+        try:
+            run = self._fork_in(folder, role, memory_mib=memory_mib, wall_time_s=wall_time_s)
+        except GraderFault:
             shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return Place(run, folder, memory_mib, wall_time_s)
 
-    def _student(self, task: Task, folder: Path) -> Run:
-        limits = task.limits
-        return self._fork("student", scratch=folder, memory_mib=limits.memory_mib, wall_time_s=limits.wall_time_s)
+    def _fork_in(self, folder: Path, role: str, *, memory_mib: int, wall_time_s: float) -> Run:
+        if not self._warm[role].alive():
+            self._start(role).wait_until_ready()
+        try:
+            return self._warm[role].fork(scratch=folder, memory_mib=memory_mib, wall_time_s=wall_time_s)
+        except GraderFault:
+            self._start(role).wait_until_ready()
+            return self._warm[role].fork(scratch=folder, memory_mib=memory_mib, wall_time_s=wall_time_s)
 
-    @contextlib.contextmanager
-    def _judge(self, task: Task, trials: list[TrialOrder]) -> Any:  # noqa: ANN401
-        """A judge run that has its order already."""
-        order = {"task": task.to_json(), "trials": [{"candidates": one.candidates, "seed": one.seed} for one in trials]}
-        with self._folder() as folder:
-            run = self._fork("judge", scratch=folder, memory_mib=_JUDGE_MEMORY_MIB, wall_time_s=_JUDGE_TIME_S)
-            with run:
-                _send(run, Frame(FrameType.JOB, order))
-                yield run
+    def _start(self, role: str) -> WarmProcess:
+        if role in self._warm:
+            self._warm.pop(role).close()
+        self._warm[role] = WarmProcess(role)
+        return self._warm[role]
 
 
 def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
+
+
+def _judge_order(task: Task, trials: list[TrialOrder]) -> Frame:
+    orders = [{"candidates": one.candidates, "seed": one.seed} for one in trials]
+    return Frame(FrameType.JOB, {"task": task.to_json(), "trials": orders})
 
 
 def _order(task: Task, source: str, first: TrialOrder) -> Frame:

@@ -183,6 +183,12 @@ class Run:
         """Kill it, whatever it is doing, and let go of everything."""
         self.end()
 
+    def alive(self) -> bool:
+        """Is the process there? A pidfd becomes readable when it has ended."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._pidfd, selectors.EVENT_READ)
+            return not selector.select(0)
+
     def converse(self, order: Frame, *, deadline: float, output: Output | None = None) -> Frame:
         """
         Send a frame and wait for the next one.

@@ -91,6 +91,7 @@ class Slot(Thread):
         self._faults = 0
         self._scratch.mkdir(mode=0o711, exist_ok=True)
         with Grader(scratch=self._scratch) as grader:
+            grader.prepare()
             log.info("slot ready", slot=self.name)
             while not self._around.stop.is_set() and self._faults < FAULTS_BEFORE_NEW_GRADER:
                 lease = self._claim()
@@ -129,6 +130,7 @@ class Slot(Thread):
             grading.record(session, lease, order, report, queue=self._around.queue, worker=self._around.owner)
         self._faults = 0
         self._ring(lease, "graded")
+        grader.prepare(order.task.limits)
 
     def _retry_or_give_up(self, lease: Lease) -> None:
         try:

@@ -67,6 +67,7 @@ class _Judge:
         self._programs = Programs()
         self._prepared: list[_Prepared] = []
         self._trials: list[Trial] = []
+        self._printed = ""
 
     def prepare(self) -> None:
         """Run starting code and solution on every trial."""
@@ -99,6 +100,8 @@ class _Judge:
         )
         outcome.judge_trial(trial)
         self._trials.append(trial)
+        if trial.lesson and (claim.fault is None or claim.fault.parsed):
+            self._printed = printed(trial, self._task.report)
 
     def outcome(self) -> Order:
         """What is said of all trials together."""
@@ -112,6 +115,6 @@ class _Judge:
             "misconception": outcome.as_json(recognise(trials)) if wrong and parsed and complete else None,
             "error": outcome.as_json(outcome.student_error(lesson)),
             "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
-            "report": printed(lesson, task.report) if parsed else "",
+            "report": self._printed,
             "tensors": [outcome.as_json(one) for one in outcome.shapes(lesson)],
         }
