@@ -32,7 +32,7 @@ def main() -> None:
     order = json.loads(Path(sys.argv[1]).read_text())
     task = Task.from_json(order["task"])
     setup, programs = Setup(task.setup, task.require), Programs()
-    trials = []
+    trials: list[Trial] = []
     for drawn in draw_trials(task, new_seed()):
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
         taken = setup.run(drawn.candidates, names)

@@ -4,7 +4,8 @@ How long does a verdict take, beside a fresh Python that imports torch and runs 
     .venv/bin/python benchmarks/latency.py [--rounds 50] [--json]
 
 Both ways grade the same submission, in turn, in one run on one machine, so that the ratio means something where the
-times do not. Then the same through HTTP, from POST to verdict, against a `kelolo serve` that the script starts and stops.
+times do not. Then the same through HTTP, from POST to verdict, against a `kelolo serve` that the script
+starts and stops.
 """
 
 import argparse
@@ -73,7 +74,9 @@ def in_turn(task: Task, source: str, *, rounds: int, folder: Path) -> dict[str, 
 def fresh(order: Path) -> None:
     """Grade in a new Python, without any wall."""
     command = [sys.executable, str(FRESH), str(order)]
-    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command, check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL
+    )
 
 
 def warm(grader: Grader, task: Task, source: str) -> None:
@@ -129,7 +132,9 @@ def token(data: Path) -> str:
     """Make a student and an API token."""
     kelolo = [KELOLO, "--data", str(data)]
     email = "latency@example.org"
-    subprocess.run([*kelolo, "user", "add", email, "--role", "student"], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*kelolo, "user", "add", email, "--role", "student"], check=True, cwd=ROOT, stdout=subprocess.DEVNULL
+    )
     made = subprocess.run([*kelolo, "token", "create", email], check=True, cwd=ROOT, capture_output=True, text=True)
     return made.stdout.strip()
 

@@ -23,6 +23,7 @@ import site
 import socket
 import sys
 import traceback
+from pathlib import Path
 from typing import Any, Protocol
 
 from graders.sandbox import descriptors, privileges
@@ -57,7 +58,7 @@ def serve(entry: Entry, *, descriptor: int, packages: str) -> None:
     """
     _offer_exit()
     entry.warm_up()
-    walls = Walls.prepare([os.path.dirname(os.__file__), packages])
+    walls = Walls.prepare([str(Path(os.__file__).parent), packages])
     _hide_platform()
     gc.collect()
     gc.freeze()  # else the first collection in a fork copies every page of the heap

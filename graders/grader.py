@@ -49,7 +49,11 @@ class Handed:
     def complete(self, claim: Frame, gradients: Frame | None) -> None:
         """One trial is done, or as far as it came."""
         self.claims.append((claim, gradients))
-        body = {"claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": gradients.body if gradients else None}
+        body = {
+            "claim": claim.body,
+            "claim_bytes": len(claim.tensors),
+            "gradients": gradients.body if gradients else None,
+        }
         frame = Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + (gradients.tensors if gradients else b""))
         self.waiting.append(frame)
         if self.judge is not None and len(self.waiting) == 1 and len(frame.tensors) < _AT_ONCE_BYTES:
@@ -232,9 +236,7 @@ def _send(run: Run, order: Frame) -> None:
         raise GraderFault(f"a run ended before its order ({ended.how})") from ended
 
 
-def _converse(
-    run: Run, task: Task, trials: list[TrialOrder], *, output: Output, judge: Run | None = None
-) -> Handed:
+def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
     """Lead a student's run, which has its order, through its trials; what it handed over until it ended."""
     handed = Handed(judge)
     _begin(run, output=output)
@@ -243,10 +245,11 @@ def _converse(
     order = Frame(FrameType.TRIAL, {})
     try:
         for number, trial in enumerate(trials):
-            made = run.listen(deadline=deadline, output=output) if number == 0 else run.converse(order, deadline=deadline)
+            made = (
+                run.listen(deadline=deadline, output=output) if number == 0 else run.converse(order, deadline=deadline)
+            )
             claim = _expect(made, FrameType.CLAIM)
-            if output.over:
-                raise Ended("output")
+            output.check()
             probe = Frame(FrameType.PROBE, {"seed": trial.seed})
             gradients = _expect(run.converse(probe, deadline=deadline), FrameType.GRADIENTS)
             handed.complete(claim, gradients)
@@ -381,4 +384,3 @@ def _plain(text: str) -> str:
     """Hostile text made printable: no NUL, no control characters but newline and tab, no lone surrogates."""
     visible = (one if one >= " " or one in "\n\t" else "�" for one in text.replace("\r\n", "\n"))
     return "".join(visible).encode("utf-8", "replace").decode("utf-8")
-

@@ -61,8 +61,9 @@ def _draw(params: Mapping[str, Mapping[str, Any]], dice: random.Random) -> dict[
 
 
 def _integer(rule: Mapping[str, Any], dice: random.Random) -> int:
-    step = rule.get("multiple_of", 1)
-    return dice.randrange(-(-rule["low"] // step), rule["high"] // step + 1) * step
+    step = int(rule.get("multiple_of", 1))
+    low, high = int(rule["low"]), int(rule["high"])
+    return dice.randrange(-(-low // step), high // step + 1) * step
 
 
 def _words(rule: Mapping[str, Any], dice: random.Random) -> list[str]:

@@ -65,7 +65,7 @@ class WarmProcess:
         script = Path(__file__).with_name("zygote.py")
         command = [sys.executable, "-P", "-S", "-B", "-s", str(script), role]
         command += [str(theirs.fileno()), sysconfig.get_path("purelib")]
-        self._process = subprocess.Popen(  # noqa: S603  our own interpreter and file
+        self._process = subprocess.Popen(
             command, env=_ENVIRONMENT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
         )
         theirs.close()
@@ -155,10 +155,10 @@ class Output:
         """Was there more than is kept?"""
         return self.seen_bytes > len(self.kept)
 
-    @property
-    def over(self) -> bool:
-        """Did it print so much that the run is to be ended?"""
-        return self.seen_bytes > self.abort_bytes
+    def check(self) -> None:
+        """Raise Ended if so much was printed that the run is to be ended."""
+        if self.seen_bytes > self.abort_bytes:
+            raise Ended("output")
 
 
 class Run:
@@ -167,6 +167,7 @@ class Run:
     def __init__(
         self, warm: WarmProcess, pid: int, pidfd: int, *, job: int, answer: int, output: int, memory: int
     ) -> None:
+        """Of a fork that waits for its job; the descriptors are ours from now on. `memory`: bytes it may hold."""
         self._warm, self._pid, self._pidfd, self._memory = warm, pid, pidfd, memory
         self._job, self._answer, self._output = job, answer, output
         self._statm = os.open(f"/proc/{pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
@@ -247,12 +248,12 @@ class Run:
     def _read_answer(self, buffer: bytearray) -> Frame | None:
         """The frame, once it is complete; never more bytes than it announced."""
         while True:
-            json_bytes = tensor_bytes = 0
-            if headed := len(buffer) >= HEADER.size:
+            wanted = HEADER.size
+            if len(buffer) >= HEADER.size:
                 kind, json_bytes, tensor_bytes = self._header(buffer)
-            wanted = HEADER.size + json_bytes + tensor_bytes
-            if headed and len(buffer) == wanted:
-                return self._frame(kind, buffer, json_bytes)
+                wanted += json_bytes + tensor_bytes
+                if len(buffer) == wanted:
+                    return self._frame(kind, buffer, json_bytes)
             try:
                 part = os.read(self._answer, min(wanted - len(buffer), 1 << 20))
             except BlockingIOError:
@@ -299,8 +300,8 @@ class Run:
         """The watch that a run cannot reach: time, memory and output, from outside. Raises Ended."""
         if time.monotonic() >= deadline:
             raise Ended("time")
-        if output is not None and output.over:
-            raise Ended("output")
+        if output is not None:
+            output.check()
         with contextlib.suppress(OSError, IndexError, ValueError):
             resident_pages = int(os.pread(self._statm, 128, 0).split()[1])
             if resident_pages * _PAGE > self._memory:

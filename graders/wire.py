@@ -53,7 +53,9 @@ class Frame:
         return HEADER.pack(MAGIC, self.type, len(body), len(self.tensors)) + body + self.tensors
 
 
-def read_header(raw: bytes, *, max_json: int = MAX_JSON_BYTES, max_tensors: int = MAX_TENSOR_BYTES) -> tuple[FrameType, int, int]:
+def read_header(
+    raw: bytes, *, max_json: int = MAX_JSON_BYTES, max_tensors: int = MAX_TENSOR_BYTES
+) -> tuple[FrameType, int, int]:
     """
     Type, JSON length and tensor length in bytes.
 
@@ -90,7 +92,9 @@ def _refuse_constant(name: str) -> None:
 
 def receive(descriptor: int) -> Frame:
     """Read one frame, blocking: for the runs, whose deadline is kept from outside. Raises EOFError."""
-    kind, json_bytes, tensor_bytes = read_header(_exactly(descriptor, HEADER.size), max_json=1 << 30, max_tensors=1 << 30)
+    kind, json_bytes, tensor_bytes = read_header(
+        _exactly(descriptor, HEADER.size), max_json=1 << 30, max_tensors=1 << 30
+    )
     return Frame(kind, decode_body(_exactly(descriptor, json_bytes)), _exactly(descriptor, tensor_bytes))
 
 

@@ -30,7 +30,9 @@ class CheckSpec(BaseModel):
     title: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="What holds when it is passed.")
     message: str = Field("", max_length=2000, description="A teacher's sentence, said after the fact that was found.")
     table: _Name | None = Field(None, description="This output is a table of the solution's shape, fit to judge by.")
-    equal: _Name | None = Field(None, description="This output is what the solution makes of the student's own `given`.")
+    equal: _Name | None = Field(
+        None, description="This output is what the solution makes of the student's own `given`."
+    )
     gradient: GradientSpec | None = Field(None, description="This gradient arrives, row by row as it should.")
     learnable_count: list[_Name] | None = Field(None, description="As many numbers can learn as in the solution.")
     other_sizes: bool | None = Field(None, description="All holds for other data and sizes too.")

@@ -72,7 +72,7 @@ def _text_of(document: Document) -> str:
         document.fault((), f"This file cannot be read: {fault.strerror}.")
         raw = b""
     if len(raw) > MAX_FILE_BYTES:
-        document.fault((), f"This file has {len(raw)} bytes; at most {MAX_FILE_BYTES} are read. Put long texts into files.")
+        document.fault((), f"This file has {len(raw)} bytes; at most {MAX_FILE_BYTES} are read. Move long texts out.")
     try:
         text = raw[:MAX_FILE_BYTES].decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -84,7 +84,7 @@ def _text_of(document: Document) -> str:
 
 
 def _refuse_tricks(document: Document, text: str) -> None:
-    """Look at the events alone, before anything is built: no alias, no anchor, no tag, no deep nesting, one document."""
+    """Look at the events alone, before anything is built: no alias, no anchor, no tag, no depth, one document."""
     depth = values = documents = 0
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
@@ -144,7 +144,7 @@ def _plain(document: Document, node: Node, place: Place) -> Any:  # noqa: ANN401
 
 
 def _scalar(document: Document, node: ScalarNode, place: Place) -> Any:  # noqa: ANN401
-    kind = node.tag.removeprefix(_TAG)
+    kind = (node.tag or "").removeprefix(_TAG)
     try:
         match kind:
             case "int":

@@ -67,7 +67,7 @@ class InputSpec(Part):
     valid: str = Field(
         "",
         max_length=2000,
-        description="Expression: may another value that the student put there be used? `was` is the starting code's own.",
+        description="Expression: may another value put there be used? `was` is the starting code's own.",
     )
 
 
@@ -83,7 +83,7 @@ class Wrong(Part):
 
     tag: Slug = Field(description="The misconception's permanent name.")
     code: Code | None = Field(None, description="A whole wrong solution.")
-    outputs: Mapping[Name, Line] | None = Field(None, description="Instead of code: an expression for each wrong output.")
+    outputs: Mapping[Name, Line] | None = Field(None, description="Or: expressions by output.")
     failing: list[Slug] = Field(description="Ids of the checks that must fail.", max_length=40)
     message: Text = Field(description="What a good teacher would say, without the answer.")
 

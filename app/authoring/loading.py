@@ -1,11 +1,11 @@
 """From files to an Exercise or a Course, with every fault told at its place."""
 
-import ast
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from app.authoring.consistency import check_consistency
 from app.authoring.course import Course, CourseFile, Lesson
 from app.authoring.document import Document, Place, read_document
 from app.authoring.exercise import Exercise
@@ -27,8 +27,7 @@ def load_exercise(folder: Path) -> Exercise:
     """
     document = read_document(folder / EXERCISE_FILE)
     exercise = _validated(document, Exercise)
-    _check_code(document, exercise)
-    _check_names(document, exercise)
+    check_consistency(document, exercise)
     document.refuse_faults()
     return exercise
 
@@ -98,54 +97,3 @@ def _words(error: Any) -> str:  # noqa: ANN401  pydantic's own mapping
             return f"`{name}` is missing."
         case _:
             return f"`{name}`: {error['msg'].removeprefix('Value error, ')}."
-
-
-def _check_code(document: Document, exercise: Exercise) -> None:
-    """Every piece of Python must parse."""
-    pieces: list[tuple[Place, str]] = [(("setup",), exercise.setup), (("solution",), exercise.solution)]
-    pieces += [(("report",), exercise.report)]
-    pieces += [(("equivalents", number, "code"), one.code) for number, one in enumerate(exercise.equivalents)]
-    pieces += [(("wrong", number, "code"), one.code or "") for number, one in enumerate(exercise.wrong)]
-    for place, code in pieces:
-        _parse(document, place, code, mode="exec")
-    expressions: list[tuple[Place, str]] = [(("require",), exercise.require)]
-    expressions += [(("inputs", number, "valid"), one.valid) for number, one in enumerate(exercise.inputs)]
-    for place, code in expressions:
-        if code:
-            _parse(document, place, code, mode="eval")
-
-
-def _parse(document: Document, place: Place, code: str, *, mode: str) -> None:
-    try:
-        ast.parse(code, mode=mode)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
-        where = f" (its line {fault.lineno})" if isinstance(fault, SyntaxError) and fault.lineno else ""
-        document.fault(place, f"This is not Python{where}: {fault}.")
-
-
-def _check_names(document: Document, exercise: Exercise) -> None:
-    """Names that stand for each other must exist: ids once, outputs and inputs that are there."""
-    outputs = {one.name for one in exercise.outputs}
-    tables = {one.name for one in exercise.outputs if one.kind == "table"}
-    inputs = {one.name for one in exercise.inputs}
-    ids: set[str] = set()
-    for number, check in enumerate(exercise.checks):
-        place: Place = ("checks", number)
-        if check.id in ids:
-            document.fault((*place, "id"), f"The check id `{check.id}` is used twice.")
-        ids.add(check.id)
-        needed = check.check()
-        of_tables = {needed.to, *needed.names, *needed.learns} | ({needed.of} if check.kind == "table" else set())
-        for name in sorted(of_tables - tables - {""}):
-            document.fault(place, f"`{name}` is not an output of kind table.")
-        for name in sorted({needed.of, *(name for given in needed.given for name in given)} - outputs - {""}):
-            document.fault(place, f"`{name}` is not an output.")
-        for name in sorted(set(needed.inputs) - inputs):
-            document.fault(place, f"`{name}` is not an input.")
-    for number, wrong in enumerate(exercise.wrong):
-        for id_ in sorted(set(wrong.failing) - ids):
-            document.fault(("wrong", number, "failing"), f"There is no check `{id_}`.")
-    assigned = {node.id for node in ast.walk(ast.parse(exercise.setup)) if isinstance(node, ast.Name)} if not document.faults else set()
-    for name in exercise.params:
-        if not document.faults and name not in assigned:
-            document.fault(("params", name), f"The starting code has no line `{name} = …`.")

@@ -3,6 +3,7 @@ Reading a student's claims. They are hostile until shown otherwise: wherever the
 what a student's harness writes, `ClaimRefused` says so, and the run counts as having handed over nothing.
 """
 
+import builtins
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +104,7 @@ def unpack(packed: bytes) -> dict[str, torch.Tensor]:
     """Safetensors as tensors, by name; their own header says shape and dtype."""
     if not packed:
         return {}
-    return {name: _tensor(view) for name, view in deserialize(packed)}
+    return {name: _tensor(view) for name, view in deserialize(packed)}  # type: ignore[no-untyped-call]
 
 
 def _tensor(view: dict[str, Any]) -> torch.Tensor:
@@ -140,7 +141,8 @@ def _fault(facts: dict[str, Any] | None, tensors: dict[str, torch.Tensor]) -> Fa
     line = facts["line"]
     return Fault(
         type=_text(facts["type"]),
-        builtin=facts["builtin"] is True,
+        # a student may name a class after one of Python's own, but not make more names its own
+        builtin=facts["builtin"] is True and hasattr(builtins, _text(facts["type"])),
         message=_text(facts["message"]),
         memory=facts["memory"] is True,
         line=int(line) if line is not None else None,

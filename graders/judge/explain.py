@@ -38,7 +38,7 @@ def _out_of_range(fault: Fault, _: re.Match[str]) -> str:
     )
 
 
-def _not_whole(fault: Fault, match: re.Match[str]) -> str:
+def _not_whole(_: Fault, match: re.Match[str]) -> str:
     got = {"FloatTensor": "float32", "DoubleTensor": "float64", "BoolTensor": "bool"}.get(match[1], match[1])
     return (
         f"A table is looked up by row numbers, and those must be whole numbers (int64 or int32); yours are {got}. "
@@ -48,38 +48,36 @@ def _not_whole(fault: Fault, match: re.Match[str]) -> str:
 
 def _sizes_differ(_: Fault, match: re.Match[str]) -> str:
     return (
-        f"Two tensors do not line up: along axis {match[3]} one has {match[1]} and the other {match[2]}. Axes are matched "
-        "from the last one backwards, and must be equal or 1: print both shapes and compare."
+        f"Two tensors do not line up: along axis {match[3]} one has {match[1]} and the other {match[2]}. Axes are "
+        "matched from the last one backwards, and must be equal or 1: print both shapes and compare."
     )
 
 
 def _product(_: Fault, match: re.Match[str]) -> str:
     return (
-        f"A matrix product of {match[1]} and {match[2]} needs the first one's columns to be as many as the second one's "
-        "rows. Which of the two is the wrong way round?"
+        f"A matrix product of {match[1]} and {match[2]} needs the first one's columns to be as many as the second "
+        "one's rows. Which of the two is the wrong way round?"
     )
 
 
 def _missing_name(_: Fault, match: re.Match[str]) -> str:
     return (
-        f"Nothing is called `{match[1]}` at this point. Is it spelled like this above, is it made before this line, and is "
-        "it imported?"
+        f"Nothing is called `{match[1]}` at this point. Is it spelled so above, is it made before this line, and "
+        "is it imported?"
     )
 
 
 def _not_subscriptable(_: Fault, match: re.Match[str]) -> str:
     return (
-        f"A {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round brackets, on a "
-        "tensor of ids."
+        f"A {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round brackets, "
+        "on a tensor of ids."
     )
 
 
 def _number_wanted(fault: Fault, match: re.Match[str]) -> str:
-    return (
-        f"`{match[1]}` wants one number here, and got a whole {match[2]}. Which single number do you mean?"
-        if "Number" in fault.message or "int" in fault.message
-        else f"`{match[1]}` cannot take a {match[2]} here."
-    )
+    if "Number" in fault.message or "int" in fault.message:
+        return f"`{match[1]}` wants one number here, and got a whole {match[2]}. Which single number do you mean?"
+    return f"`{match[1]}` cannot take a {match[2]} here."
 
 
 _RULES: tuple[tuple[str, str, Explanation], ...] = (
@@ -87,7 +85,9 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
     (
         "IndexError",
         r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)",
-        lambda _, m: f"Row {m[1]} was asked for along axis {m[2]}, which has {m[3]} rows, numbered 0 to {int(m[3]) - 1}.",
+        lambda _, m: (
+            f"Row {m[1]} was asked for along axis {m[2]}, which has {m[3]} rows, numbered 0 to {int(m[3]) - 1}."
+        ),
     ),
     ("RuntimeError", r"scalar types: Long, Int; but got torch\.(\w+) instead", _not_whole),
     (
@@ -95,17 +95,25 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
         r"tensors used as indices must be (long|.*)",
         lambda *_: "A tensor can only be indexed by whole numbers (or by true and false); yours holds fractions.",
     ),
-    ("RuntimeError", r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at .*dimension (\d+)", _sizes_differ),
+    (
+        "RuntimeError",
+        r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at .*dimension (\d+)",
+        _sizes_differ,
+    ),
     ("RuntimeError", r"shapes cannot be multiplied \((\d+x\d+) and (\d+x\d+)\)", _product),
     (
         "RuntimeError",
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)",
-        lambda _, m: f"A tensor was to be stretched to {m[1]} along an axis where it has {m[2]}; only an axis of size 1 stretches.",
+        lambda _, m: (
+            f"A tensor was to be stretched to {m[1]} along an axis where it has {m[2]}; only size 1 stretches."
+        ),
     ),
     (
         "RuntimeError",
         r"shape '(\[.*\])' is invalid for input of size (\d+)",
-        lambda _, m: f"A tensor of {m[2]} numbers cannot be given the shape {m[1]}: the product of the sizes must stay the same.",
+        lambda _, m: (
+            f"A tensor of {m[2]} numbers cannot be given the shape {m[1]}: the product of the sizes must stay the same."
+        ),
     ),
     (
         "RuntimeError",
@@ -115,45 +123,67 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
     (
         "TypeError",
         r"cannot assign '.*' as parameter '(\w+)'",
-        lambda _, m: f"`{m[1]}` of a layer must stay a parameter, so that it can learn: wrap the tensor in `nn.Parameter(…)`.",
+        lambda _, m: (
+            f"`{m[1]}` of a layer must stay a parameter, so that it can learn: wrap the tensor in `nn.Parameter(…)`."
+        ),
     ),
     ("TypeError", r"'(\w+)' object is not subscriptable", _not_subscriptable),
     ("TypeError", r"(\w+)\(\): argument '\w+' .*must be .*, not (\w+)", _number_wanted),
-    ("TypeError", r"(\w+)\(\) received an invalid combination", lambda _, m: f"`{m[1]}` was given arguments of kinds it cannot take."),
+    (
+        "TypeError",
+        r"(\w+)\(\) received an invalid combination",
+        lambda _, m: f"`{m[1]}` was given arguments of kinds it cannot take.",
+    ),
     (
         "TypeError",
         r"'(\w+)' object is not callable",
-        lambda _, m: f"A {m[1]} was called with round brackets, but it is not a function or a layer. Has a name been used twice?",
+        lambda _, m: (
+            f"A {m[1]} was called with round brackets, but it is not a function or a layer. Has a name been used twice?"
+        ),
     ),
     ("NameError", r"name '(\w+)' is not defined", _missing_name),
     ("UnboundLocalError", r"variable '(\w+)'", _missing_name),
     (
         "AttributeError",
         r"'(\w+)' object has no attribute '(\w+)'",
-        lambda _, m: f"A {m[1]} has nothing called `{m[2]}`. Is it spelled right, and is this the object you think it is?",
+        lambda _, m: (
+            f"A {m[1]} has nothing called `{m[2]}`. Is it spelled right, and is this the object you think it is?"
+        ),
     ),
     (
         "AttributeError",
         r"cannot assign .* before Module.__init__\(\) call",
-        lambda *_: "Call `super().__init__()` first thing in `__init__`: a module must be set up before it can hold parameters.",
+        lambda *_: "Call `super().__init__()` first thing in `__init__`: before that, a module can hold nothing.",
     ),
-    ("SyntaxError", r"'(.)' was never closed", lambda _, m: f"The bracket `{m[1]}` on this line is opened but never closed."),
+    (
+        "SyntaxError",
+        r"'(.)' was never closed",
+        lambda _, m: f"The bracket `{m[1]}` on this line is opened but never closed.",
+    ),
     ("SyntaxError", r"unmatched '(.)'", lambda _, m: f"The bracket `{m[1]}` closes something that was never opened."),
-    ("SyntaxError", r"expected ':'", lambda *_: "A line that begins a block (def, for, if, class …) ends with a colon."),
-    ("SyntaxError", r"cannot assign to .*", lambda *_: "Only a name can stand left of `=`; to compare two things write `==`."),
+    (
+        "SyntaxError",
+        r"expected ':'",
+        lambda *_: "A line that begins a block (def, for, if, class …) ends with a colon.",
+    ),
+    (
+        "SyntaxError",
+        r"cannot assign to .*",
+        lambda *_: "Only a name can stand left of `=`; to compare two things write `==`.",
+    ),
     ("SyntaxError", r"await.* outside", lambda *_: "`await` works only inside an `async def` function."),
 )
 
 _GENERAL = {
-    "SyntaxError": "Python cannot read this line. Look at its brackets, quotes and commas, and at those of the line above.",
+    "SyntaxError": "Python cannot read this line. Look at its brackets, quotes and commas, and at the line above.",
     "IndentationError": "The spaces at the beginning of this line do not fit the lines around it.",
     "TabError": "Tabs and spaces are mixed at the beginning of this line; use four spaces.",
     "RecursionError": "A function calls itself without end, or an expression is nested too deep.",
     "MemoryError": "Your code asks for more memory than a run may use. Which line makes a very large tensor or list?",
     "EOFError": "Nothing can be typed in here, so `input()` finds nothing to read. Write the value into your code.",
-    "ModuleNotFoundError": "There is no such module here. torch, numpy and Python's own modules are all this exercise needs.",
+    "ModuleNotFoundError": "There is no such module here: there are torch, numpy and Python's own modules.",
     "ImportError": "That name cannot be imported from this module.",
-    "PermissionError": "A run may not do this: it has no network, starts no programs and sees no files but its own folder.",
+    "PermissionError": "A run may not do this: it has no network, no other programs and no files but its own.",
     "KeyboardInterrupt": "Your code interrupted itself.",
     "ZeroDivisionError": "Something is divided by zero on this line.",
     "AssertionError": "One of your own `assert` lines does not hold.",
@@ -163,4 +193,3 @@ _GENERAL = {
     "IndexError": "An index is outside of what it indexes.",
     "RuntimeError": "torch could not carry this line out; its message says what did not fit.",
 }
-

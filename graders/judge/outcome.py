@@ -38,7 +38,9 @@ def results(task: Task, trials: list[Trial]) -> list[CheckResult]:
     for check in task.checks:
         if check.kind == "other_sizes" and not clean:
             found[check.id] = Outcome(NOT_RUN, "Looked at once everything is right on the lesson's own data.")
-    return [CheckResult(check.id, check.title, found[check.id].status, found[check.id].message) for check in task.checks]
+    return [
+        CheckResult(check.id, check.title, found[check.id].status, found[check.id].message) for check in task.checks
+    ]
 
 
 def _over_trials(check: Check, lesson: Trial, fresh: list[Trial], *, complete: bool) -> Outcome:
@@ -65,8 +67,10 @@ def _first_failing(fresh: list[Trial]) -> list[Trial]:
 def _sizes(trial: Trial) -> str:
     """The sizes of a fresh trial in words; its data stay unnamed."""
     sizes = [f"{name} = {value}" for name, value in trial.values.items() if isinstance(value, int | float)]
-    return f"Right for the lesson's data, but not for others (here with {', '.join(sizes)}):" if sizes else (
-        "Right for the lesson's data, but not for others:"
+    return (
+        f"Right for the lesson's data, but not for others (here with {', '.join(sizes)}):"
+        if sizes
+        else ("Right for the lesson's data, but not for others:")
     )
 
 

@@ -150,7 +150,7 @@ class Reference:
         return None if fault is not None else (names, adoption)
 
     def gradient(self, of: str, to: str, seed: int) -> torch.Tensor | None:
-        """d (of * r).sum() / d to, of the solution on the student's table; None where there is none."""
+        """D (of * r).sum() / d to, of the solution on the student's table; None where there is none."""
         run = self.given((to,))
         if run is None:
             return None

@@ -86,14 +86,14 @@ class Trial:
         outputs = [one.name for one in self.task.outputs]
         missing = [name for name in outputs if self.made(name).kind == "missing"]
         hit = [name for name in missing if name in targets]
-        return (hit or missing or [None])[0]
+        return next(iter(hit or missing), None)
 
     def _never_made(self, name: str) -> str:
         if self.claim.defined:
             function = self.claim.defined[0]
             return (
-                f"There is no `{name}` after your code has run. You define `{function}`, but what a function makes stays "
-                f"inside it until it is called and its result is given a name."
+                f"There is no `{name}` after your code has run. You define `{function}`, but what a function makes "
+                f"stays inside it until it is called and its result is given a name."
             )
         return f"There is no `{name}` after your code has run: give this result exactly that name."
 

@@ -22,11 +22,17 @@ def kind(made: Made) -> str:
 def near_miss(actual: torch.Tensor, expected: torch.Tensor) -> str:
     """What kind of slip explains another shape: an axis too many, copies, axes swapped; or an empty text."""
     if actual.numel() == expected.numel():
-        if actual.dim() != expected.dim() and torch.allclose(actual.reshape(expected.shape).double(), expected.double()):
+        if actual.dim() != expected.dim() and torch.allclose(
+            actual.reshape(expected.shape).double(), expected.double()
+        ):
             return "The numbers are right; an axis of size 1 is too many or too few."
         if actual.dim() == expected.dim() == 2 and torch.allclose(actual.double().T, expected.double()):  # noqa: PLR2004
             return "The numbers are right, but the two axes are swapped."
-    if actual.dim() > expected.dim() and tuple(actual.shape[-expected.dim() or actual.dim() :]) == tuple(expected.shape):
-        if torch.allclose(actual.double(), expected.double().expand(actual.shape)):
-            return "The numbers are right, but they are repeated along an axis that should not be there."
-    return ""
+    return "The numbers are right, but they are repeated along an axis too many." if _repeated(actual, expected) else ""
+
+
+def _repeated(actual: torch.Tensor, expected: torch.Tensor) -> bool:
+    more = actual.dim() - expected.dim()
+    if more <= 0 or actual.shape[more:] != expected.shape:
+        return False
+    return torch.allclose(actual.double(), expected.double().expand(actual.shape))

@@ -17,7 +17,9 @@ def arrange(*, inlet: int, outlet: int, printed: int, ruleset: int) -> None:
     The sources are first copied far up, so that no dup2 overwrites one that is still needed.
     """
     null = os.open("/dev/null", os.O_RDWR)
-    sources = [fcntl.fcntl(one, fcntl.F_DUPFD, _OUT_OF_THE_WAY) for one in (null, printed, printed, inlet, outlet, ruleset)]
+    sources = [
+        fcntl.fcntl(one, fcntl.F_DUPFD, _OUT_OF_THE_WAY) for one in (null, printed, printed, inlet, outlet, ruleset)
+    ]
     for target, source in enumerate(sources):
         os.dup2(source, target, inheritable=False)
     os.closerange(_FIRST_CLOSED, os.sysconf("SC_OPEN_MAX"))

@@ -14,7 +14,7 @@ PR_GET_NO_NEW_PRIVS = 39
 
 
 def prctl(option: int, second: int = 0, third: int = 0) -> int:
-    """Call prctl(2). Raises OSError."""
+    """Set a trait of this process. Raises OSError."""
     zero = ctypes.c_ulong(0)
     result = _libc.prctl(option, ctypes.c_ulong(second), ctypes.c_ulong(third), zero, zero)
     return _checked(result, "prctl")

@@ -2,6 +2,7 @@
 
 import resource
 from dataclasses import dataclass
+from pathlib import Path
 
 MIB = 1024 * 1024
 PAGE = resource.getpagesize()
@@ -18,8 +19,7 @@ class Footprint:
 
 def footprint() -> Footprint:
     """Of this process, now."""
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        pages = [int(field) for field in statm.read().split()]
+    pages = [int(field) for field in Path("/proc/self/statm").read_text(encoding="ascii").split()]
     return Footprint(address_space=pages[0] * PAGE, data=pages[5] * PAGE, resident=pages[1] * PAGE)
 
 

@@ -6,6 +6,7 @@ its size is bounded before a byte is copied.
 """
 
 import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -27,64 +28,70 @@ Facts = dict[str, Any]
 
 def claim(names: dict[str, Any], order: dict[str, Any], fault: Facts | None) -> Frame:
     """The state of the student's names after one trial, with the fault that ended it."""
-    tensors: dict[str, torch.Tensor] = {}
-    storages: dict[int, int] = {}
-    outputs = {}
-    for wanted in order["outputs"]:
-        name = wanted["name"]
-        look = _look_at_table if wanted["kind"] == "table" else _look_at
-        outputs[name] = look(names, name, tensors, storages)
-    inputs = {name: _look_at(names, name, tensors, storages) for name in order["inputs"]}
+    look = _Look()
+    outputs = {
+        wanted["name"]: look.at_table(names, wanted["name"])
+        if wanted["kind"] == "table"
+        else look.at(names, wanted["name"])
+        for wanted in order["outputs"]
+    }
+    inputs = {name: look.at(names, name) for name in order["inputs"]}
     operands = (fault or {}).pop("operands", {})
     if fault is not None:
-        fault["operands"] = {
-            name: _look_at({name: value}, name, tensors, storages, prefix="operand:") for name, value in operands.items()
-        }
+        fault["operands"] = {name: look.at(operands, name, prefix="operand:") for name in operands}
     body = {"outputs": outputs, "inputs": inputs, "fault": fault, "defined": _function_names(names)}
-    return Frame(FrameType.CLAIM, body, pack(tensors))
+    return Frame(FrameType.CLAIM, body, pack(look.tensors))
 
 
-def _look_at(
-    names: dict[str, Any], name: str, tensors: dict[str, torch.Tensor], storages: dict[int, int], prefix: str = ""
-) -> Facts:
-    if name not in names:
-        return {"kind": "missing"}
-    value = names[name]
-    if type(value) in _PLAIN:
-        return {"kind": "tensor", **_tensor(prefix + name, value, tensors, storages)}
-    if type(value).__module__ == "numpy" and type(value).__name__ == "ndarray":
-        return _array(prefix + name, value, tensors, storages)
-    return {"kind": "other", "type": _type_name(value), **_number(prefix + name, value, tensors, storages)}
+class _Look:
+    """Looks at one value after the other, collects the tensors, and notices which share memory."""
 
+    def __init__(self) -> None:
+        self.tensors: dict[str, torch.Tensor] = {}
+        self._storages: dict[int, int] = {}
 
-def _array(name: str, value: Any, tensors: dict[str, torch.Tensor], storages: dict[int, int]) -> Facts:  # noqa: ANN401
-    try:
-        facts = _tensor(name, torch.from_numpy(value), tensors, storages)
-    except (TypeError, ValueError, RuntimeError):
-        facts = {"refused": "its numbers cannot be read as a tensor"}
-    return {"kind": "array", **facts}
+    def at(self, names: dict[str, Any], name: str, *, prefix: str = "") -> Facts:
+        """The facts about a value that should be a tensor."""
+        if name not in names:
+            return {"kind": "missing"}
+        value, key = names[name], prefix + name
+        if type(value) in _PLAIN:
+            return {"kind": "tensor", **self._tensor(key, value)}
+        if type(value).__module__ == "numpy" and type(value).__name__ == "ndarray":
+            return {"kind": "array", **self._converted(key, value, torch.from_numpy)}
+        if type(value) in (int, float, bool, list, tuple):  # no tensor, but can be told to be right
+            return {"kind": "other", "type": _type_name(value), **self._converted(key, value, torch.tensor)}
+        return {"kind": "other", "type": _type_name(value)}
 
+    def at_table(self, names: dict[str, Any], name: str) -> Facts:
+        """The facts about a value that should stand for a table."""
+        if name not in names:
+            return {"kind": "missing"}
+        value = names[name]
+        weight, via = table_of(value)
+        if weight is None:
+            return {"kind": "other", "type": _type_name(value), "via": via}
+        return {"kind": "table", "via": via, "type": _type_name(value), **self._tensor(name, weight)}
 
-def _number(name: str, value: Any, tensors: dict[str, torch.Tensor], storages: dict[int, int]) -> Facts:  # noqa: ANN401
-    """A number or a list of numbers, which is not a tensor but can be told to be right."""
-    if type(value) in (int, float, bool, list, tuple):
+    def _converted(self, key: str, value: Any, convert: Callable[[Any], torch.Tensor]) -> Facts:  # noqa: ANN401
         try:
-            return _tensor(name, torch.tensor(value), tensors, storages)
+            return self._tensor(key, convert(value))
         except (TypeError, ValueError, RuntimeError, OverflowError):
-            return {}
-    return {}
+            return {"refused": "its numbers cannot be read"}
 
-
-def _look_at_table(
-    names: dict[str, Any], name: str, tensors: dict[str, torch.Tensor], storages: dict[int, int]
-) -> Facts:
-    if name not in names:
-        return {"kind": "missing"}
-    value = names[name]
-    weight, via = table_of(value)
-    if weight is None:
-        return {"kind": "other", "type": _type_name(value), "via": via}
-    return {"kind": "table", "via": via, "type": _type_name(value), **_tensor(name, weight, tensors, storages)}
+    def _tensor(self, key: str, value: torch.Tensor) -> Facts:
+        facts: Facts = {"shape": list(value.shape)[:MAX_AXES], "dtype": str(value.dtype).removeprefix("torch.")}
+        reason = _refusal(value)
+        if reason:
+            return {**facts, "refused": reason}
+        facts["requires_grad"] = bool(value.requires_grad)
+        storage = value.untyped_storage().data_ptr()
+        facts["storage"] = self._storages.setdefault(storage, len(self._storages))
+        begin = value.storage_offset() * value.element_size()
+        facts["span"] = [begin, begin + value.numel() * value.element_size()]
+        plain = value.detach().resolve_conj().resolve_neg().to("cpu")
+        self.tensors[key] = plain.clone(memory_format=torch.contiguous_format)
+        return facts
 
 
 def table_of(value: Any) -> tuple[torch.Tensor | None, str]:  # noqa: ANN401  a student's object
@@ -94,37 +101,22 @@ def table_of(value: Any) -> tuple[torch.Tensor | None, str]:  # noqa: ANN401  a 
     Returns:
         The tensor or None, and how it was found: tensor, parameter, weight, only-parameter, nothing, several.
     """
-    if type(value) is _PARAMETER:
-        return value, "parameter"
-    if type(value) is torch.Tensor:
-        return value, "tensor"
+    if type(value) in _PLAIN:
+        return value, "parameter" if type(value) is _PARAMETER else "tensor"
     if isinstance(value, type | types.FunctionType):
         return None, "nothing"
     try:
         weight = getattr(value, "weight", None)
-        if type(weight) in _PLAIN:
-            return weight, "weight"
-        held = [one for one in value.parameters() if type(one) in _PLAIN] if isinstance(value, torch.nn.Module) else []
+        held = list(value.parameters()) if isinstance(value, torch.nn.Module) else []
     except Exception:  # noqa: BLE001  a student's property
         return None, "nothing"
-    tables = [one for one in held if one.dim() == 2] if len(held) > 1 else held  # noqa: PLR2004
+    if type(weight) in _PLAIN:
+        return weight, "weight"
+    plain = [one for one in held if type(one) in _PLAIN]
+    tables = [one for one in plain if one.dim() == 2] if len(plain) > 1 else plain  # noqa: PLR2004
     if len(tables) == 1:
         return tables[0], "only-parameter"
     return None, "several" if tables else "nothing"
-
-
-def _tensor(name: str, value: torch.Tensor, tensors: dict[str, torch.Tensor], storages: dict[int, int]) -> Facts:
-    facts: Facts = {"shape": list(value.shape)[:MAX_AXES], "dtype": str(value.dtype).removeprefix("torch.")}
-    reason = _refusal(value)
-    if reason:
-        return {**facts, "refused": reason}
-    facts["requires_grad"] = bool(value.requires_grad)
-    storage = value.untyped_storage().data_ptr()
-    facts["storage"] = storages.setdefault(storage, len(storages))
-    begin = value.storage_offset() * value.element_size()
-    facts["span"] = [begin, begin + value.numel() * value.element_size()]
-    tensors[name] = value.detach().resolve_conj().resolve_neg().to("cpu").contiguous().clone()
-    return facts
 
 
 def _refusal(value: torch.Tensor) -> str:
@@ -135,6 +127,10 @@ def _refusal(value: torch.Tensor) -> str:
         return "it has a shape but no numbers (device meta)"
     if value.dtype not in _NAMED_DTYPES:
         return f"its numbers are {str(value.dtype).removeprefix('torch.')}"
+    return _too_large(value)
+
+
+def _too_large(value: torch.Tensor) -> str:
     if value.dim() > MAX_AXES:
         return f"it has {value.dim()} axes"
     if value.numel() > MAX_ELEMENTS:
@@ -179,7 +175,9 @@ def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> di
         return found
     try:
         total = (of * cotangent(of.shape, seed).to(of.dtype)).sum()
-        made = torch.autograd.grad(total, list(learning.values()), retain_graph=True, allow_unused=True)
+        made: Sequence[torch.Tensor | None] = torch.autograd.grad(
+            total, list(learning.values()), retain_graph=True, allow_unused=True
+        )
     except RuntimeError as fault:
         return found | dict.fromkeys(learning, str(fault)[:500])
     dense = [one.to_dense() if one is not None and one.is_sparse else one for one in made]
@@ -223,7 +221,7 @@ def pack(tensors: dict[str, torch.Tensor]) -> bytes:
 def _function_names(names: dict[str, Any]) -> list[str]:
     """Functions that the student defined: one that is never called explains a lot of missing names."""
     found = [name for name, value in names.items() if type(value) is types.FunctionType and _is_students(value)]
-    return [name[:100] for name in found if isinstance(name, str)][:20]
+    return [str(name)[:100] for name in found][:20]
 
 
 def _is_students(function: types.FunctionType) -> bool:
@@ -231,5 +229,4 @@ def _is_students(function: types.FunctionType) -> bool:
 
 
 def _type_name(value: Any) -> str:  # noqa: ANN401
-    name = type(value).__name__
-    return name[:100] if isinstance(name, str) else "object"
+    return str(type(value).__name__)[:100]

@@ -8,6 +8,8 @@ module later does not matter to these functions.
 import ast
 import builtins
 import contextlib
+import functools
+import inspect
 import io
 import linecache
 import os
@@ -72,11 +74,13 @@ class Program:
         """`exit()` is the end of the program; a text or a number other than 0 is still only a message."""
         if isinstance(end.code, str):
             with contextlib.suppress(Exception):
-                print(end.code[:_MESSAGE_CHARS], file=sys.stderr)
+                sys.stderr.write(f"{end.code[:_MESSAGE_CHARS]}\n")
         return None
 
     def _raised(self, fault: BaseException, trace: types.TracebackType | None) -> Fault:
-        module_frame, line, operands = None, None, {}
+        module_frame: types.TracebackType | None = None
+        line: int | None = None
+        operands: dict[str, torch.Tensor] = {}
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == FILE:
                 module_frame = module_frame or trace
@@ -113,7 +117,7 @@ def targets_at(tree: ast.Module, line: int, column: int | None) -> list[str]:
         if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) or not _covers(node, line, column):
             continue
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        found = _names(targets)
+        found = _names(list(targets))
         pair = targets[0]
         if isinstance(pair, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(pair.elts) == len(node.value.elts):
             inner = [
@@ -138,18 +142,19 @@ def _names(targets: list[ast.expr]) -> list[str]:
 
 def _operands(frame: types.FrameType) -> dict[str, torch.Tensor]:
     """The tensors that a failing function of torch was given: for `F.embedding`, ids and table."""
-    if not frame.f_code.co_filename.endswith(os.path.join("torch", "nn", "functional.py")):
+    if not frame.f_code.co_filename.endswith("/torch/nn/functional.py"):
         return {}
     held = {name: value for name, value in frame.f_locals.items() if type(value) in _TENSORS}
     return dict(list(held.items())[:4])
 
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
+_SIGNATURE = inspect.signature(torch.autograd.backward)
 
 
 def _described(fault: BaseException, text: str) -> Fault:
     kind = type(fault)
-    name = kind.__name__ if isinstance(kind.__name__, str) else "Exception"
+    name = str(kind.__name__)
     known = getattr(builtins, name, None) is kind
     memory = kind is MemoryError or (kind is RuntimeError and "can't allocate memory" in text)
     return {"type": name[:100], "builtin": known, "message": text, "memory": memory}
@@ -202,8 +207,11 @@ def graphs_kept(wanted: bool) -> Iterator[None]:  # noqa: FBT001
         return
     backward = torch.autograd.backward
 
-    def keeping(tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, *rest: Any, **named: Any) -> None:  # noqa: ANN401
-        backward(tensors, grad_tensors, True, *rest, **named)
+    @functools.wraps(backward)
+    def keeping(*given: Any, **named: Any) -> None:  # noqa: ANN401
+        call = _SIGNATURE.bind(*given, **named)
+        call.arguments["retain_graph"] = True
+        backward(*call.args, **call.kwargs)
 
     torch.autograd.backward = keeping
     try:

@@ -98,4 +98,3 @@ class _StudentRun:
                 self._names, _ = self._run(keep_graphs=True)
                 found = claims.gradients(self._names, self._order["gradients"], seed)
             return claims.gradient_frame(found)
-

@@ -36,7 +36,7 @@ def test_an_error_is_told_with_type_line_and_explanation(grade: Callable[..., Re
     assert report.error is not None
     assert label["error"].startswith(report.error.type)
     assert 1 <= (report.error.line or 0) <= len(source.splitlines())
-    assert len(report.error.explanation) > 30  # noqa: PLR2004  a sentence
+    assert len(report.error.explanation) > 30
 
 
 def test_token_ids_in_the_position_table_are_named(grade: Callable[..., Report]) -> None:

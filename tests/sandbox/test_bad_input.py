@@ -33,7 +33,12 @@ CASES = [
     Bad("recursion without end", "def f():\n    f()\nf()\n", Verdict.ERROR, "calls itself"),
     Bad("nesting too deep to parse", "x = " + "(" * 500 + ")" * 500, Verdict.ERROR, ""),
     Bad("input()", "name = input()\n", Verdict.ERROR, "input()"),
-    Bad("an exception that cannot be printed", "class E(Exception):\n def __str__(self): 1/0\nraise E\n", Verdict.ERROR, ""),
+    Bad(
+        "an exception that cannot be printed",
+        "class E(Exception):\n def __str__(self): 1/0\nraise E\n",
+        Verdict.ERROR,
+        "",
+    ),
 ]
 
 

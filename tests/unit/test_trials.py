@@ -19,7 +19,7 @@ def test_sizes_of_a_fresh_trial_all_differ(task: Task, seed: str) -> None:
     for trial in draw_trials(task, seed)[1:]:
         for values in trial.candidates:
             sizes = [value for value in values.values() if isinstance(value, int)]
-            assert len(set(sizes)) == len(sizes) == 3  # noqa: PLR2004  block, batch and width
+            assert len(set(sizes)) == len(sizes) == 3
             assert not any(values[name] == lesson[name] for name in values)
 
 

@@ -6,8 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graders.wire import HEADER, MAGIC, MAX_JSON_BYTES, MAX_TENSOR_BYTES, Frame, FrameRefused, FrameType
-from graders.wire import decode_body, read_header, receive, send
+from graders.wire import (
+    HEADER,
+    MAGIC,
+    MAX_JSON_BYTES,
+    MAX_TENSOR_BYTES,
+    Frame,
+    FrameRefused,
+    FrameType,
+    decode_body,
+    read_header,
+    receive,
+    send,
+)
 
 
 def test_a_frame_comes_out_of_a_pipe_as_it_went_in() -> None:
@@ -47,7 +58,9 @@ def test_a_header_over_its_bounds_is_refused(header: bytes) -> None:
         read_header(header)
 
 
-@pytest.mark.parametrize("body", [b"[]", b"1", b'{"a": NaN}', b"{", b"\xff", b"[" * 100_000], ids=lambda body: repr(body[:8]))
+@pytest.mark.parametrize(
+    "body", [b"[]", b"1", b'{"a": NaN}', b"{", b"\xff", b"[" * 100_000], ids=lambda body: repr(body[:8])
+)
 def test_a_body_that_is_no_plain_json_object_is_refused(body: bytes) -> None:
     """Lists, NaN, broken text and endless nesting are refused alike."""
     with pytest.raises(FrameRefused):

@@ -60,14 +60,19 @@ def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mis
         said += f"it should be {words.shape(tuple(expected.shape), dims)}."
         return " ".join(filter(None, (said, words.near_miss(actual, expected))))
     if mismatch.kind == "type":
-        return f"`{check.of}` holds {str(actual.dtype).removeprefix('torch.')}, but it should hold floating-point numbers."
+        return (
+            f"`{check.of}` holds {str(actual.dtype).removeprefix('torch.')}, but it should hold floating-point numbers."
+        )
     place = f"{check.of}{list(mismatch.place)}"
     if not trial.lesson:  # other data are nobody's to print
         return f"`{check.of}` has the right shape but other numbers."
     if mismatch.kind == "not-finite":
         return f"`{place}` is not a finite number."
-    said = f"`{check.of}` has the right shape, but `{place}` is {mismatch.actual:.3f} and should be {mismatch.expected:.3f}"
-    return f"{said}, going by your own {_sources(check)} ({mismatch.share:.0%} of its numbers are off). {check.message}".strip()
+    said = (
+        f"`{check.of}` has the right shape, but `{place}` is {mismatch.actual:.3f} and should be "
+        f"{mismatch.expected:.3f}, going by your own {_sources(check)} ({mismatch.share:.0%} of its numbers are off)."
+    )
+    return f"{said} {check.message}".strip()
 
 
 def _sources(check: Check) -> str:
@@ -88,7 +93,9 @@ def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
         if isinstance(found, torch.Tensor) and given == (table,):
             expected = trial.reference.gradient(check.of, table, trial.seed)
             if expected is not None and compare(found, expected) is not None:
-                return failed(f"`{check.of}` has the right numbers, but not every row of `{table}` it uses would learn.")
+                return failed(
+                    f"`{check.of}` has the right numbers, but not every row of `{table}` it uses would learn."
+                )
     return passed()
 
 
@@ -96,6 +103,9 @@ def _can_learn(trial: Trial, check: Check, table: str) -> bool:
     """Does the table take gradients, and do the student's own earlier outputs let them through?"""
     if not trial.made(table).requires_grad:
         return False
-    others = [one for pair, one in trial.claim.gradients.items() if pair.endswith(f">{table}") and pair != f"{check.of}>{table}"]
+    others = [
+        one
+        for pair, one in trial.claim.gradients.items()
+        if pair.endswith(f">{table}") and pair != f"{check.of}>{table}"
+    ]
     return all(isinstance(one, torch.Tensor) for one in others)
-
