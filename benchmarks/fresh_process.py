@@ -22,6 +22,7 @@ from graders.judge.trial import Trial, with_inputs
 from graders.report import CheckStatus
 from graders.setup import Setup
 from graders.student import claims
+from graders.student.execution import Ended
 from graders.task import Task
 from graders.trials import draw_trials, new_seed
 
@@ -31,7 +32,7 @@ def main() -> None:
     torch.set_num_threads(1)
     order = json.loads(Path(sys.argv[1]).read_text())
     task = Task.from_json(order["task"])
-    setup, programs = Setup(task.setup, task.require), Programs()
+    setup, programs = Setup(task.setup, task.require), Programs(task.probe)
     trials: list[Trial] = []
     for drawn in draw_trials(task, new_seed()):
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
@@ -41,7 +42,7 @@ def main() -> None:
             exec(task.solution, pure)  # noqa: S102
             exec(order["source"], student)  # noqa: S102
         part = task.student_part()
-        made = claims.claim(student, part, None)
+        made = claims.claim(student, part, Ended(None, {}, ""))
         found = claims.gradient_frame(claims.gradients(student, part["gradients"], drawn.seed))
         claim = read(made.body, made.tensors, found.body, found.tensors)
         started = with_inputs(task, names, claim)
@@ -54,6 +55,7 @@ def main() -> None:
             seed=drawn.seed,
             lesson=not trials,
             values=drawn.candidates[taken],
+            source=order["source"],
         )
         outcome.judge_trial(trial)
         trials.append(trial)

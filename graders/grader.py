@@ -138,7 +138,7 @@ class Grader:
         with self._student(task.limits) as run:
             _send(run, _order(task, source, trials[0]))  # the student's run starts while the judge gets its order
             with self._place("judge", memory_mib=_JUDGE_MEMORY_MIB, wall_time_s=_JUDGE_TIME_S) as judge:
-                _send(judge, _judge_order(task, trials))
+                _send(judge, _judge_order(task, source, trials))
                 handed = _converse(run, task, trials, output=output, judge=judge)
                 ran = time.perf_counter()
                 outcome = _judge(judge, handed) if handed.claims else {}
@@ -219,9 +219,9 @@ def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
 
 
-def _judge_order(task: Task, trials: list[TrialOrder]) -> Frame:
+def _judge_order(task: Task, source: str, trials: list[TrialOrder]) -> Frame:
     orders = [{"candidates": one.candidates, "seed": one.seed} for one in trials]
-    return Frame(FrameType.JOB, {"task": task.to_json(), "trials": orders})
+    return Frame(FrameType.JOB, {"task": task.to_json(), "source": source, "trials": orders})
 
 
 def _order(task: Task, source: str, first: TrialOrder) -> Frame:
@@ -315,7 +315,7 @@ def _report(
         raise GraderFault("the judge's outcome is not of the form agreed on") from fault
     refused = bool(outcome.get("refused"))
     ended = Ended("garbled") if refused else handed.ended
-    verdict = verdict_of(ended, error=error is not None, memory=bool(outcome.get("memory")), checks=checks)
+    verdict = verdict_of(ended, error=bool(outcome.get("raised")), memory=bool(outcome.get("memory")), checks=checks)
     return Report(
         exercise=task.exercise,
         version=task.version,

@@ -27,8 +27,9 @@ class Output:
     """A name that the student's code must make."""
 
     name: str
-    kind: str = "tensor"  # tensor | table
+    kind: str = "tensor"  # tensor | table | value
     dims: tuple[str, ...] = ()  # the names of its axes, in order
+    dtype: str = "floating"  # floating | whole | any, or the name of one, such as float32
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,20 @@ class Check:
     kind: str  # a module of graders.judge.checks
     of: str = ""  # the output it judges
     to: str = ""  # for a gradient: the table it must reach
-    names: tuple[str, ...] = ()  # for a count: the tables
+    names: tuple[str, ...] = ()  # for a count: the tables; for a construct: what is asked for or ruled out
     given: tuple[tuple[str, ...], ...] = ()  # student's outputs to start from, in turn; one is enough
+    accept: tuple[str, ...] = ()  # expressions over the student's outputs that give other right values
+    expression: str = ""  # that must hold, or whose text must have been printed
     inputs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # outputs without which it cannot be judged
     learns: tuple[str, ...] = ()  # tables that the output's gradient must reach where the rest allows it
+    parts: tuple["Check", ...] = ()  # all of these, in turn
     message: str = ""  # said when it fails, after the fact that was found
+
+    @property
+    def leaves(self) -> tuple["Check", ...]:
+        """The check itself, or what it is made of."""
+        return tuple(leaf for part in self.parts for leaf in part.leaves) if self.parts else (self,)
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,7 @@ class Task:
     require: str = ""  # expression over a fresh trial's starting code: draw again until it holds
     fresh_trials: int = 2
     wrong: tuple[WrongVariant, ...] = ()
+    probe: str = ""  # author's code, run after the student's: calls the classes and functions it asked for
     report: str = ""  # author's code that prints the lesson's check
     limits: Limits = Limits()
 
@@ -94,7 +105,7 @@ class Task:
         parts = dict(raw)
         parts["outputs"] = tuple(Output(**_tuples(one)) for one in raw["outputs"])
         parts["inputs"] = tuple(Input(**one) for one in raw["inputs"])
-        parts["checks"] = tuple(Check(**_tuples(one)) for one in raw["checks"])
+        parts["checks"] = tuple(_check(one) for one in raw["checks"])
         parts["wrong"] = tuple(WrongVariant(**_tuples(one)) for one in raw["wrong"])
         parts["limits"] = Limits(**raw["limits"])
         return cls(**parts)
@@ -107,13 +118,19 @@ class Task:
             "outputs": [{"name": one.name, "kind": one.kind} for one in self.outputs],
             "inputs": [one.name for one in self.inputs],
             "gradients": [list(pair) for pair in self.gradients()],
+            "probe": self.probe,
         }
 
     def gradients(self) -> tuple[tuple[str, str], ...]:
         """Which gradients the checks look at: (of, to), each once."""
-        pairs = [(check.of, check.to) for check in self.checks if check.to]
-        pairs += [(check.of, table) for check in self.checks for table in check.learns]
+        leaves = [leaf for check in self.checks for leaf in check.leaves]
+        pairs = [(check.of, check.to) for check in leaves if check.to]
+        pairs += [(check.of, table) for check in leaves for table in check.learns]
         return tuple(dict.fromkeys(pairs))
+
+
+def _check(raw: Mapping[str, Any]) -> Check:
+    return Check(**{**_tuples(raw), "parts": tuple(_check(part) for part in raw["parts"])})
 
 
 def _tuples(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ def check_consistency(document: Document, exercise: Exercise) -> None:
     _check_code(document, exercise)
     _check_ids(document, exercise)
     for number, spec in enumerate(exercise.checks):
-        _check_names(document, ("checks", number), exercise, spec.check())
+        for leaf in spec.task_check().leaves:
+            _check_names(document, ("checks", number), exercise, leaf)
     if not document.faults:
         _check_params(document, exercise)
 
@@ -20,13 +21,16 @@ def check_consistency(document: Document, exercise: Exercise) -> None:
 def _check_code(document: Document, exercise: Exercise) -> None:
     """Every piece of Python must parse."""
     pieces: list[tuple[Place, str]] = [(("setup",), exercise.setup), (("solution",), exercise.solution)]
-    pieces += [(("report",), exercise.report)]
+    pieces += [(("report",), exercise.report), (("probe",), exercise.probe)]
     pieces += [(("equivalents", number, "code"), one.code) for number, one in enumerate(exercise.equivalents)]
     pieces += [(("wrong", number, "code"), one.code or "") for number, one in enumerate(exercise.wrong)]
     for place, code in pieces:
         _parse(document, place, code, mode="exec")
     expressions: list[tuple[Place, str]] = [(("require",), exercise.require)]
     expressions += [(("inputs", number, "valid"), one.valid) for number, one in enumerate(exercise.inputs)]
+    for number, spec in enumerate(exercise.checks):
+        for leaf in spec.task_check().leaves:
+            expressions += [(("checks", number), one) for one in (leaf.expression, *leaf.accept)]
     for place, code in expressions:
         if code:
             _parse(document, place, code, mode="eval")
@@ -56,8 +60,9 @@ def _check_names(document: Document, place: Place, exercise: Exercise, check: Ch
     """The names that a check speaks of are outputs and inputs of the exercise."""
     outputs = {one.name for one in exercise.outputs}
     tables = {one.name for one in exercise.outputs if one.kind == "table"}
-    needs_table = {check.to, *check.names, *check.learns} | ({check.of} if check.kind == "table" else set())
-    needs_output = {check.of, *(name for given in check.given for name in given)}
+    counted = check.names if check.kind == "learnable_count" else ()
+    needs_table = {check.to, *counted, *check.learns} | ({check.of} if check.kind == "table" else set())
+    needs_output = {check.of, *check.needs, *(name for given in check.given for name in given)}
     for name in sorted(needs_table - tables - {""}):
         document.fault(place, f"`{name}` is not an output of kind table.")
     for name in sorted(needs_output - outputs - {""}):

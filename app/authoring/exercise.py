@@ -56,8 +56,13 @@ class OutputSpec(Part):
     """A name that the student's code must make."""
 
     name: Name = Field(description="The name in the student's code.")
-    kind: Literal["tensor", "table"] = Field("tensor", description="A tensor, or anything that holds a table of rows.")
-    dims: list[Line] = Field(description="The names of its axes, in order.", max_length=16)
+    kind: Literal["tensor", "table", "value"] = Field(
+        "tensor", description="A tensor, anything that holds a table of rows, or a plain number, text or list."
+    )
+    dims: list[Line] = Field(default=[], description="The names of its axes, in order.", max_length=16)
+    dtype: Literal["floating", "whole", "any", "float32", "float64", "int64", "bool"] = Field(
+        "floating", description="What kind of numbers a tensor holds."
+    )
 
 
 class InputSpec(Part):
@@ -102,13 +107,32 @@ class LimitsSpec(Part):
     output_kib: int = Field(64, ge=1, le=1024, description="KiB of printed text that are shown.")
 
 
-class Exercise(Part):
-    """One exercise."""
+class Head(Part):
+    """What every exercise has, whatever its kind."""
 
     format: Literal[1] = Field(description="The version of this format.")
     id: Slug = Field(description="Permanent: attempts are kept under it.")
     title: Line = Field(description="As it stands above the exercise.")
     statement: Text = Field(description="The task, in Markdown with $formulas$.")
+    hints: list[Text] = Field(default=[], max_length=10, description="In order, from a nudge to nearly the answer.")
+    tutor: list[Text] = Field(default=[], max_length=40, description="Facts that the tutor may use.")
+    tags: list[Line] = Field(default=[], max_length=20, description="What it is about.")
+    authors: list[Line] = Field(default=[], max_length=20, description="Who wrote it.")
+    licence: Line = Field(description="An SPDX licence identifier.")
+
+    def content(self) -> dict[str, Any]:
+        """The whole exercise as JSON-able values; the model's `model_validate` reads them back."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the content, hexadecimal: equal for equal exercises."""
+        return hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).hexdigest()
+
+
+class Exercise(Head):
+    """An exercise that is solved by writing code."""
+
+    kind: Literal["code"] = Field("code", description="Solved by writing code.")
     setup: Code = Field(description="The starting code, read-only for students.")
     starter: str = Field("", max_length=60_000, description="What stands in the editor at first.")
     solution: Code = Field(description="The reference; one statement a line.")
@@ -122,13 +146,13 @@ class Exercise(Part):
     inputs: list[InputSpec] = Field(default=[], max_length=20, description="Names that outputs are computed from.")
     outputs: list[OutputSpec] = Field(min_length=1, max_length=30, description="Names that the student must make.")
     checks: list[CheckSpec] = Field(min_length=1, max_length=40, description="In the order in which they are shown.")
+    probe: str = Field(
+        "",
+        max_length=60_000,
+        description="Code run after the student's, line by line: calls the classes and functions that were asked for.",
+    )
     report: str = Field("", max_length=60_000, description="Code that prints the lesson's own check.")
-    hints: list[Text] = Field(default=[], max_length=10, description="In order, from a nudge to nearly the answer.")
-    tutor: list[Text] = Field(default=[], max_length=40, description="Facts that the tutor may use.")
     limits: LimitsSpec = Field(default=LimitsSpec(), description="What one run may use.")
-    tags: list[Line] = Field(default=[], max_length=20, description="What it is about.")
-    authors: list[Line] = Field(default=[], max_length=20, description="Who wrote it.")
-    licence: Line = Field(description="An SPDX licence identifier.")
 
     def task(self, version: int) -> Task:
         """The exercise as the grader needs it."""
@@ -137,24 +161,17 @@ class Exercise(Part):
             version=version,
             setup=self.setup,
             solution=self.solution,
-            outputs=tuple(Output(one.name, one.kind, tuple(one.dims)) for one in self.outputs),
+            outputs=tuple(Output(one.name, one.kind, tuple(one.dims), one.dtype) for one in self.outputs),
             inputs=tuple(Input(one.name, one.valid) for one in self.inputs),
-            checks=tuple(one.check() for one in self.checks),
+            checks=tuple(one.task_check() for one in self.checks),
             params={name: one.generator() for name, one in self.params.items()},
             require=self.require,
             fresh_trials=self.fresh_trials,
             wrong=tuple(_variant(one) for one in self.wrong),
+            probe=self.probe,
             report=self.report,
             limits=Limits(**self.limits.model_dump()),
         )
-
-    def content(self) -> dict[str, Any]:
-        """The whole exercise as JSON-able values; `Exercise.model_validate` reads them back."""
-        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-
-    def fingerprint(self) -> str:
-        """SHA-256 of the content, hexadecimal: equal for equal exercises."""
-        return hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).hexdigest()
 
 
 def _variant(wrong: Wrong) -> WrongVariant:

@@ -15,8 +15,9 @@ _DTYPES = {
     "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8,
     "BOOL": torch.bool,
 }  # fmt: skip
-_KINDS = ("missing", "tensor", "array", "table", "other")
+_KINDS = ("missing", "tensor", "array", "table", "value", "other")
 _MAX_TEXT = 4000
+_MAX_PRINTED = 10_000
 
 
 class ClaimRefused(Exception):
@@ -27,7 +28,7 @@ class ClaimRefused(Exception):
 class Made:
     """What a student made under one name."""
 
-    kind: str  # missing | tensor | array | table | other
+    kind: str  # missing | tensor | array | table | value | other
     type: str = ""  # the type's name, for words only
     via: str = ""
     dtype: str = ""
@@ -37,6 +38,7 @@ class Made:
     storage: int = -1
     span: tuple[int, int] = (0, 0)  # bytes within the storage
     tensor: torch.Tensor | None = None
+    value: Any = None  # of a plain value
 
     @property
     def readable(self) -> bool:
@@ -66,7 +68,9 @@ class Claim:
     outputs: dict[str, Made]
     inputs: dict[str, Made]
     fault: Fault | None
-    defined: tuple[str, ...]
+    probed: dict[str, Fault]  # how a line of the probe failed, by the output it was to make
+    printed: str
+    defined: tuple[tuple[str, ...], ...]  # functions with the outputs that are made inside them
     gradients: dict[str, torch.Tensor | str]  # by "of>to": a tensor, "none" or "error"
 
     def made(self, name: str) -> Made:
@@ -93,7 +97,9 @@ def read(body: Any, packed: bytes, gradients: Any, packed_gradients: bytes) -> C
             outputs={name: _made(name, facts, tensors) for name, facts in body["outputs"].items()},
             inputs={name: _made(name, facts, tensors) for name, facts in body["inputs"].items()},
             fault=_fault(body["fault"], tensors),
-            defined=tuple(_text(name) for name in body["defined"]),
+            probed={_text(name): _known_fault(one, {}) for name, one in body["probed"].items()},
+            printed=_text(body["printed"], limit=_MAX_PRINTED),
+            defined=tuple(tuple(_text(name) for name in one) for one in body["defined"]),
             gradients=_gradients(gradients, unpack(packed_gradients)) if gradients is not None else {},
         )
     except Exception as fault:
@@ -132,12 +138,23 @@ def _made(name: str, facts: dict[str, Any], tensors: dict[str, torch.Tensor], pr
         storage=int(facts.get("storage", -1)),
         span=(int(begin), int(end)),
         tensor=tensor,
+        value=_value(facts.get("value")),
     )
 
 
+def _value(raw: Any) -> Any:  # noqa: ANN401
+    if isinstance(raw, list):
+        return [_value(one) for one in raw]
+    if raw is None or isinstance(raw, bool | int | float):
+        return raw
+    return _text(raw)
+
+
 def _fault(facts: dict[str, Any] | None, tensors: dict[str, torch.Tensor]) -> Fault | None:
-    if facts is None:
-        return None
+    return _known_fault(facts, tensors) if facts is not None else None
+
+
+def _known_fault(facts: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Fault:
     line = facts["line"]
     return Fault(
         type=_text(facts["type"]),
@@ -162,7 +179,7 @@ def _gradients(words: dict[str, Any], tensors: dict[str, torch.Tensor]) -> dict[
     return found
 
 
-def _text(value: Any) -> str:  # noqa: ANN401
+def _text(value: Any, *, limit: int = _MAX_TEXT) -> str:  # noqa: ANN401
     if not isinstance(value, str):
         raise ClaimRefused("a text was expected")
-    return value[:_MAX_TEXT]
+    return value[:limit]

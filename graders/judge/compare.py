@@ -24,13 +24,14 @@ class Mismatch:
     share: float = 1.0  # of the numbers that are off
 
 
-def compare(actual: torch.Tensor, expected: torch.Tensor) -> Mismatch | None:
+def compare(actual: torch.Tensor, expected: torch.Tensor, *, dtype: str = "any") -> Mismatch | None:
     """
     Say where a student's tensor is off, or None if it is close enough.
 
     Args:
         actual: (...), on the CPU; the student's. May hold anything.
         expected: (...), on the CPU; the reference's.
+        dtype: what the student's numbers may be: floating, whole, any, or one by its name.
 
     Returns:
         The first place that is off, row by row.
@@ -39,17 +40,30 @@ def compare(actual: torch.Tensor, expected: torch.Tensor) -> Mismatch | None:
     """
     if actual.shape != expected.shape:
         return Mismatch("shape")
-    if actual.is_floating_point() != expected.is_floating_point():
+    if not fits(actual, dtype):
         return Mismatch("type")
     expected = expected.detach()
     rtol, atol = max(_tolerance(actual), _tolerance(expected))
-    left, right = actual.double(), expected.double()
+    left, right = actual.detach().double(), expected.double()
     off = ~torch.isclose(left, right, rtol=rtol, atol=atol, equal_nan=True)
     if not bool(off.any()):
         return None
     place = tuple(int(index) for index in off.nonzero()[0])
     kind = "values" if bool(torch.isfinite(left[place])) else "not-finite"
     return Mismatch(kind, place, float(left[place]), float(right[place]), float(off.double().mean()))
+
+
+def fits(tensor: torch.Tensor, dtype: str) -> bool:
+    """Is a tensor of this kind of number: floating, whole, any, or one by its name?"""
+    match dtype:
+        case "any":
+            return True
+        case "floating":
+            return tensor.is_floating_point()
+        case "whole":
+            return not tensor.is_floating_point() and tensor.dtype is not torch.bool
+        case _:
+            return str(tensor.dtype) == f"torch.{dtype}"
 
 
 def _tolerance(tensor: torch.Tensor) -> tuple[float, float]:

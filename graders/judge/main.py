@@ -17,7 +17,6 @@ from graders.judge.printed import printed
 from graders.judge.reference import Names, Programs, Reference
 from graders.judge.trial import Trial, with_inputs
 from graders.setup import Setup
-from graders.student.execution import Program
 from graders.student.main import warm_up
 from graders.task import Task
 from graders.wire import Frame, FrameType
@@ -34,7 +33,7 @@ def underway() -> bool:
 def main(inlet: int, outlet: int) -> None:
     """Judge the claims that come in on `inlet`; a fault of the exercise is told as such."""
     order = wire.receive(inlet).body
-    judge = _Judge(Task.from_json(order["task"]), order["trials"])
+    judge = _Judge(Task.from_json(order["task"]), order["trials"], order["source"])
     try:
         judge.prepare()
     except Exception as fault:  # noqa: BLE001  whatever an author's code raises
@@ -57,29 +56,31 @@ class _Prepared:
     pure: Names
     values: dict[str, Any]
     seed: int
+    printed: str  # by the solution
 
 
 class _Judge:
     """The trials of one submission, one after the other."""
 
-    def __init__(self, task: Task, orders: list[Order]) -> None:
-        self._task, self._orders = task, orders
-        self._programs = Programs()
+    def __init__(self, task: Task, orders: list[Order], source: str) -> None:
+        self._task, self._orders, self._source = task, orders, source
+        self._programs = Programs(task.probe)
         self._prepared: list[_Prepared] = []
         self._trials: list[Trial] = []
         self._printed = ""
 
     def prepare(self) -> None:
         """Run starting code and solution on every trial."""
-        setup, solution = Setup(self._task.setup, self._task.require), Program(self._task.solution)
+        setup = Setup(self._task.setup, self._task.require)
         for order in self._orders:
             names: Names = {"__name__": "__main__", "__builtins__": builtins}
             taken = setup.run(order["candidates"], names)
             pure = dict(names)
-            fault = solution.run(pure)
-            if fault is not None:
-                raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-            self._prepared.append(_Prepared(names, pure, order["candidates"][taken], order["seed"]))
+            ended = self._programs.run(self._task.solution, frozenset(), pure)
+            for fault in (ended.fault, *ended.probed.values()):
+                if fault is not None:
+                    raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
+            self._prepared.append(_Prepared(names, pure, order["candidates"][taken], order["seed"], ended.printed))
 
     def take(self, frame: Frame) -> None:
         """Judge the next trial's claim. Raises ClaimRefused."""
@@ -97,6 +98,7 @@ class _Judge:
             seed=prepared.seed,
             lesson=not self._trials,
             values=prepared.values,
+            source=self._source,
         )
         outcome.judge_trial(trial)
         self._trials.append(trial)
@@ -114,6 +116,7 @@ class _Judge:
             "checks": [outcome.as_json(one) for one in found],
             "misconception": outcome.as_json(recognise(trials)) if wrong and parsed and complete else None,
             "error": outcome.as_json(outcome.student_error(lesson)),
+            "raised": lesson.claim.fault is not None,
             "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
             "report": self._printed,
             "tensors": [outcome.as_json(one) for one in outcome.shapes(lesson)],

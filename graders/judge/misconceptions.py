@@ -38,10 +38,8 @@ def _is_expression(trial: Trial, name: str, text: str) -> bool:
     made = trial.made(name)
     if made.tensor is None:
         return False
-    own = {other.name: trial.made(other.name).tensor for other in trial.task.outputs}
-    names = {**trial.names, **{other: tensor for other, tensor in own.items() if tensor is not None}}
     try:
-        value = eval(text, names)  # noqa: S307  the author's expression, in the judge's own process
+        value = trial.value_of(text)
     except Exception:  # noqa: BLE001  the student's outputs need not fit it
         return False
     return isinstance(value, torch.Tensor) and same(made.tensor, value)
@@ -50,6 +48,8 @@ def _is_expression(trial: Trial, name: str, text: str) -> bool:
 def _same_claim(one: Claim, other: Claim) -> bool:
     return (
         _same_fault(one.fault, other.fault)
+        and one.probed.keys() == other.probed.keys()
+        and all(_same_fault(fault, other.probed[name]) for name, fault in one.probed.items())
         and all(_same_made(made, other.made(name)) for name, made in one.outputs.items())
         and _shared(one) == _shared(other)
         and all(_same_made(made, other.inputs[name]) for name, made in one.inputs.items())
@@ -78,6 +78,8 @@ def _same_fault(one: Fault | None, other: Fault | None) -> bool:
 
 def _same_made(one: Made, other: Made) -> bool:
     if (one.kind, one.shape, one.requires_grad) != (other.kind, other.shape, other.requires_grad):
+        return False
+    if one.value != other.value:
         return False
     if one.tensor is None or other.tensor is None:
         return one.tensor is other.tensor

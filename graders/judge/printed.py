@@ -20,12 +20,13 @@ def printed(trial: Trial, code: str) -> str:
     `learnable`, the count of numbers that can learn.
     """
     names: Names = dict(trial.names)
-    made = {one.name: trial.made(one.name) for one in trial.task.outputs}
-    names |= {name: one.tensor for name, one in made.items() if one.tensor is not None}
-    names["learnable"] = count_learnable([one for one in made.values() if one.kind == "table"])
+    own = trial.own_values()
+    for output in trial.task.outputs:
+        names.pop(output.name, None)  # the starting code may have one of that name
+    names |= own
+    tables = [trial.made(one.name) for one in trial.task.outputs if one.kind == "table"]
+    names["learnable"] = count_learnable(tables)
     names["holds"] = lambda check: trial.outcomes[check].status is CheckStatus.PASSED
-    for lacking in made.keys() - {name for name, one in made.items() if one.tensor is not None}:
-        names.pop(lacking, None)
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         for statement in ast.parse(code).body:

@@ -17,7 +17,7 @@ import torch
 
 from graders.judge.claimed import Claim, Made, read
 from graders.student import claims
-from graders.student.execution import FILE, Program
+from graders.student.execution import FILE, Ended, Probe, Program, assigned, run
 from graders.task import Task
 
 _ADOPT = "__adopt__"
@@ -38,21 +38,30 @@ class AdoptingProgram(Program):
 
     def compiled(self, source: str) -> CodeType:
         """With `name = __adopt__("name", name)` behind each top-level statement that makes `name`."""
-        tree = ast.parse(source, FILE)
-        body: list[ast.stmt] = []
-        for statement in tree.body:
-            body.append(statement)
-            made = assigned(statement) & self._adopted
-            body += [ast.copy_location(_adoption(name), statement) for name in sorted(made)]
-        tree.body = body
-        return compile(ast.fix_missing_locations(tree), FILE, "exec")
+        return compile(_adopting(ast.parse(source, FILE), self._adopted), FILE, "exec")
 
 
-def assigned(statement: ast.stmt) -> frozenset[str]:
-    """The names that a statement, or one nested in it, stores into."""
-    return frozenset(
-        node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+class AdoptingProbe(Probe):
+    """The author's probe, in which each of the named values is replaced right after it is made."""
+
+    def __init__(self, source: str, adopted: frozenset[str]) -> None:
+        """`adopted`: the names to replace."""
+        self._adopted = adopted
+        super().__init__(source)
+
+    def prepared(self, tree: ast.Module) -> ast.Module:
+        """With the adoptions."""
+        return _adopting(tree, self._adopted)
+
+
+def _adopting(tree: ast.Module, adopted: frozenset[str]) -> ast.Module:
+    body: list[ast.stmt] = []
+    for statement in tree.body:
+        body.append(statement)
+        made = assigned(statement) & adopted
+        body += [ast.copy_location(_adoption(name), statement) for name in sorted(made)]
+    tree.body = body
+    return ast.fix_missing_locations(tree)
 
 
 def _adoption(name: str) -> ast.stmt:
@@ -98,18 +107,20 @@ def _put(module: torch.nn.Module, own: torch.Tensor, leaf: torch.nn.Parameter) -
 
 
 class Programs:
-    """An author's texts, each compiled once for each set of names that is adopted in it."""
+    """An author's texts with the probe, each compiled once for each set of names that is adopted in it."""
 
-    def __init__(self) -> None:
-        """Empty."""
-        self._known: dict[tuple[str, frozenset[str]], AdoptingProgram] = {}
+    def __init__(self, probe: str) -> None:
+        """`probe`: the author's, run after each text."""
+        self._probe = probe
+        self._known: dict[tuple[str, frozenset[str]], tuple[AdoptingProgram, AdoptingProbe]] = {}
 
-    def get(self, source: str, adopted: frozenset[str]) -> AdoptingProgram:
-        """The text with these names adopted."""
+    def run(self, source: str, adopted: frozenset[str], names: Names) -> Ended:
+        """Run the text with these names adopted, then the probe, in `names`."""
         key = (source, adopted)
         if key not in self._known:
-            self._known[key] = AdoptingProgram(source, adopted)
-        return self._known[key]
+            self._known[key] = AdoptingProgram(source, adopted), AdoptingProbe(self._probe, adopted)
+        program, probe = self._known[key]
+        return run(program, probe, names)
 
 
 class Reference:
@@ -146,21 +157,21 @@ class Reference:
             return None
         adoption = Adoption(made, same_shape=False)
         names = {**self._names, _ADOPT: adoption}
-        fault = self._programs.get(self._task.solution, frozenset(adopted)).run(names)
-        return None if fault is not None else (names, adoption)
+        ended = self._programs.run(self._task.solution, frozenset(adopted), names)
+        return None if ended.fault is not None else (names, adoption)
 
     def gradient(self, of: str, to: str, seed: int) -> torch.Tensor | None:
         """D (of * r).sum() / d to, of the solution on the student's table; None where there is none."""
-        run = self.given((to,))
-        if run is None:
+        found = self.given((to,))
+        if found is None:
             return None
-        names, adoption = run
-        value, leaf = names[of], adoption.leaves[to]
-        if not leaf.requires_grad:
+        names, adoption = found
+        value, leaf = names.get(of), adoption.leaves.get(to)
+        if leaf is None or not leaf.requires_grad or not isinstance(value, torch.Tensor) or not value.requires_grad:
             return None
         total = (value * claims.cotangent(value.shape, seed).to(value.dtype)).sum()
-        (found,) = torch.autograd.grad(total, leaf, retain_graph=True, allow_unused=True)
-        return found
+        (gradient,) = torch.autograd.grad(total, leaf, retain_graph=True, allow_unused=True)
+        return gradient
 
     def variant(self, code: str, seed: int) -> Claim | None:
         """What a wrong variant would have handed over, on the student's tables; None if it cannot be the one."""
@@ -168,10 +179,10 @@ class Reference:
         made = {name: self._claim.made(name) for name in tables if self._claim.made(name).readable}
         names = {**self._names, _ADOPT: Adoption(made, same_shape=True)}
         order = self._task.student_part()
-        fault = self._programs.get(code, frozenset(made)).run(names)
-        if fault is not None and fault["type"] == OtherShape.__name__:
+        ended = self._programs.run(code, frozenset(made), names)
+        if any(one["type"] == OtherShape.__name__ for one in (ended.fault, *ended.probed.values()) if one):
             return None
         names.pop(_ADOPT)
-        frame = claims.claim(names, order, fault)
+        frame = claims.claim(names, order, ended)
         found = claims.gradient_frame(claims.gradients(names, order["gradients"], seed))
         return read(frame.body, frame.tensors, found.body, found.tensors)

@@ -1,5 +1,6 @@
 """One trial as the checks see it: the student's claim beside the reference."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +49,7 @@ class Trial:
     seed: int
     lesson: bool
     values: dict[str, Any]  # of the parameters that were changed
+    source: str  # the student's text, to be looked at but never run
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def made(self, name: str) -> Made:
@@ -75,7 +77,7 @@ class Trial:
             return None
         fault = self.claim.fault
         if fault is None:
-            return failed(self._never_made(name))
+            return self._not_probed(name) if name in self.claim.probed else failed(self._never_made(name))
         if not fault.parsed:
             return not_run("Your code does not run yet, so nothing could be looked at.")
         if name == self._blamed(fault.targets):
@@ -85,17 +87,45 @@ class Trial:
     def _blamed(self, targets: tuple[str, ...]) -> str | None:
         outputs = [one.name for one in self.task.outputs]
         missing = [name for name in outputs if self.made(name).kind == "missing"]
-        hit = [name for name in missing if name in targets]
-        return next(iter(hit or missing), None)
+        hit = [name for name in outputs if name in targets]
+        return next(iter([name for name in hit if name in missing] or ([] if hit else missing)), None)
 
     def _never_made(self, name: str) -> str:
-        if self.claim.defined:
-            function = self.claim.defined[0]
+        function = next((one[0] for one in self.claim.defined if name in one[1:]), None)
+        if function is not None:
             return (
                 f"There is no `{name}` after your code has run. You define `{function}`, but what a function makes "
                 f"stays inside it until it is called and its result is given a name."
             )
         return f"There is no `{name}` after your code has run: give this result exactly that name."
+
+    def _not_probed(self, name: str) -> Outcome:
+        """Your code ran, but what it defines could not be used as the task says."""
+        fault = self.claim.probed[name]
+        lacking = re.fullmatch(r"name '(\w+)' is not defined.*", fault.message) if fault.type == "NameError" else None
+        if lacking and lacking[1] in {one.name for one in self.task.outputs}:
+            return not_run(f"`{lacking[1]}` could not be made, so this was not tried.")
+        if lacking:
+            return failed(f"There is no `{lacking[1]}` after your code has run: give it exactly that name.")
+        if not self.lesson:
+            return failed(f"Using it stopped with {fault.type if fault.builtin else 'an exception of its own'}.")
+        where = f" (line {fault.line} of your code)" if fault.line else ""
+        return failed(f"Using it stopped with {fault.type}{where}: {fault.message}. {explain(fault)}")
+
+    def value_of(self, expression: str) -> Any:  # noqa: ANN401  any value
+        """
+        An author's expression over the starting code's names and the student's outputs as tensors or plain values.
+
+        Raises:
+            Exception: whatever it raises; the student's outputs need not fit it.
+        """
+        return eval(expression, {**self.names, **self.own_values()})  # noqa: S307  in the judge's own process
+
+    def own_values(self) -> Names:
+        """The student's outputs that can be computed with; names that are not there hide the starting code's."""
+        made = {one.name: self.made(one.name) for one in self.task.outputs}
+        tensors = {name: one.tensor for name, one in made.items() if one.tensor is not None}
+        return tensors | {name: one.value for name, one in made.items() if one.kind == "value"}
 
     def _stopped_here(self, name: str) -> str:
         fault = self.claim.fault

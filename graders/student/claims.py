@@ -5,6 +5,7 @@ Each value is looked at by its exact type, before the student's own methods coul
 its size is bounded before a byte is copied.
 """
 
+import math
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,10 +13,14 @@ from typing import Any
 import torch
 from safetensors import TensorSpec, serialize
 
+from graders.student.execution import FILE, Ended
 from graders.wire import Frame, FrameType
 
 MAX_ELEMENTS = 1 << 20
 MAX_AXES = 16
+_VALUE_CHARS = 1000
+_LARGEST_INT = 1 << 63
+_NO_VALUE = object()
 _PARAMETER = torch.nn.Parameter
 _PLAIN = (torch.Tensor, _PARAMETER)
 _NAMED_DTYPES = {
@@ -26,20 +31,25 @@ _NAMED_DTYPES = {
 Facts = dict[str, Any]
 
 
-def claim(names: dict[str, Any], order: dict[str, Any], fault: Facts | None) -> Frame:
-    """The state of the student's names after one trial, with the fault that ended it."""
-    look = _Look()
-    outputs = {
-        wanted["name"]: look.at_table(names, wanted["name"])
-        if wanted["kind"] == "table"
-        else look.at(names, wanted["name"])
-        for wanted in order["outputs"]
-    }
+def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended) -> Frame:
+    """The state of the student's names after one trial, and how it ended."""
+    look, fault = _Look(), ended.fault
+    looks = {"table": look.at_table, "value": look.at_value, "tensor": look.at}
+    outputs = {wanted["name"]: looks[wanted["kind"]](names, wanted["name"]) for wanted in order["outputs"]}
     inputs = {name: look.at(names, name) for name in order["inputs"]}
     operands = (fault or {}).pop("operands", {})
     if fault is not None:
         fault["operands"] = {name: look.at(operands, name, prefix="operand:") for name in operands}
-    body = {"outputs": outputs, "inputs": inputs, "fault": fault, "defined": _function_names(names)}
+    for one in ended.probed.values():
+        one.pop("operands", None)
+    body = {
+        "outputs": outputs,
+        "inputs": inputs,
+        "fault": fault,
+        "probed": ended.probed,
+        "printed": ended.printed,
+        "defined": _functions(names, list(outputs)),
+    }
     return Frame(FrameType.CLAIM, body, pack(look.tensors))
 
 
@@ -62,6 +72,15 @@ class _Look:
         if type(value) in (int, float, bool, list, tuple):  # no tensor, but can be told to be right
             return {"kind": "other", "type": _type_name(value), **self._converted(key, value, torch.tensor)}
         return {"kind": "other", "type": _type_name(value)}
+
+    def at_value(self, names: dict[str, Any], name: str) -> Facts:
+        """The facts about a plain number, text or list of such."""
+        if name not in names:
+            return {"kind": "missing"}
+        value = names[name]
+        plain = _plain_value(list(value) if type(value) in (tuple, list, torch.Size) else value)
+        kind = "other" if plain is _NO_VALUE else "value"
+        return {"kind": kind, "type": _type_name(value), **({} if plain is _NO_VALUE else {"value": plain})}
 
     def at_table(self, names: dict[str, Any], name: str) -> Facts:
         """The facts about a value that should stand for a table."""
@@ -92,6 +111,20 @@ class _Look:
         plain = value.detach().resolve_conj().resolve_neg().to("cpu")
         self.tensors[key] = plain.clone(memory_format=torch.contiguous_format)
         return facts
+
+
+def _plain_value(value: Any) -> Any:  # noqa: ANN401  a student's
+    """A number, text, truth value, None or short list of such as JSON holds it; else _NO_VALUE."""
+    if type(value) is list and len(value) <= MAX_AXES:
+        parts = [_plain_value(one) for one in value]
+        return _NO_VALUE if any(one is _NO_VALUE for one in parts) else parts
+    if type(value) is float:
+        return value if math.isfinite(value) else str(value)
+    if type(value) is int:
+        return value if abs(value) < _LARGEST_INT else _NO_VALUE
+    if type(value) is str:
+        return value[:_VALUE_CHARS]
+    return value if value is None or type(value) is bool else _NO_VALUE
 
 
 def table_of(value: Any) -> tuple[torch.Tensor | None, str]:  # noqa: ANN401  a student's object
@@ -218,14 +251,16 @@ def pack(tensors: dict[str, torch.Tensor]) -> bytes:
     return bytes(serialize(specs))
 
 
-def _function_names(names: dict[str, Any]) -> list[str]:
-    """Functions that the student defined: one that is never called explains a lot of missing names."""
-    found = [name for name, value in names.items() if type(value) is types.FunctionType and _is_students(value)]
-    return [str(name)[:100] for name in found][:20]
+def _functions(names: dict[str, Any], outputs: list[str]) -> list[list[str]]:
+    """Functions of the student that make outputs inside, as [function, output, …]: one never called explains a lot."""
+    found = [(name, value) for name, value in names.items() if type(value) is types.FunctionType]
+    inside = [[str(name)[:100], *_made_inside(value, outputs)] for name, value in found]
+    return [one for one in inside if len(one) > 1][:20]
 
 
-def _is_students(function: types.FunctionType) -> bool:
-    return function.__code__.co_filename == "your code"
+def _made_inside(function: types.FunctionType, outputs: list[str]) -> list[str]:
+    code = function.__code__
+    return [name for name in outputs if name in code.co_varnames] if code.co_filename == FILE else []
 
 
 def _type_name(value: Any) -> str:  # noqa: ANN401

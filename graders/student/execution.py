@@ -17,7 +17,8 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,7 +27,25 @@ FILE = "your code"  # stands in tracebacks that a student prints
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; str.splitlines knows more ends than that
 _MESSAGE_CHARS = 2000
 _LINE_CHARS = 200
+_PRINTED_BYTES = 8192
+_PROBE = "<probe>"
 Fault = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program and the probe after it ended."""
+
+    fault: Fault | None  # of the student's code
+    probed: dict[str, Fault]  # by the name that a line of the probe was to make
+    printed: str
+
+
+def run(program: "Program", probe: "Probe", names: dict[str, Any]) -> Ended:
+    """Run the student's code in `names`, and then, if it came to its end, the author's probe."""
+    fault = program.run(names)
+    printed = program.printed()
+    return Ended(fault, probe.run(names, program) if fault is None else {}, printed)
 
 
 class Program:
@@ -36,6 +55,7 @@ class Program:
         """Parse and compile; a text that does not parse is kept as its fault."""
         self._code: types.CodeType | None = None
         self._fault: Fault | None = None
+        self._out = _Tee(1)
         source = source.removeprefix("\ufeff")  # some editors begin a file with a byte-order mark
         self._source = source
         self._lines = _LINE_END.split(source)
@@ -55,15 +75,19 @@ class Program:
         """Execute in `names`; how it failed, or None. `SystemExit` ends a program, it is not a fault."""
         if self._code is None:
             return self._fault
-        sys.stdout = _writer(1)
-        sys.stderr = _writer(2)
+        self._out = _Tee(1)
+        sys.stdout, sys.stderr = _writer(self._out), _writer(_Tee(2))
         try:
             exec(self._code, names)  # noqa: S102  this is what the walls are for
         except SystemExit as end:
             return self._exit(end)
         except BaseException as fault:  # noqa: BLE001  everything else a student can raise is told
-            return self._raised(fault, sys.exc_info()[2])
+            return self.raised(fault, sys.exc_info()[2])
         return None
+
+    def printed(self) -> str:
+        """The beginning of what the last run printed to stdout."""
+        return bytes(self._out.kept).decode("utf-8", "replace")
 
     def _unparsed(self, fault: BaseException) -> Fault:
         line = fault.lineno if isinstance(fault, SyntaxError) else None
@@ -77,7 +101,8 @@ class Program:
                 sys.stderr.write(f"{end.code[:_MESSAGE_CHARS]}\n")
         return None
 
-    def _raised(self, fault: BaseException, trace: types.TracebackType | None) -> Fault:
+    def raised(self, fault: BaseException, trace: types.TracebackType | None) -> Fault:
+        """An exception by its type, message and the student's own line that led to it."""
         module_frame: types.TracebackType | None = None
         line: int | None = None
         operands: dict[str, torch.Tensor] = {}
@@ -101,6 +126,54 @@ class Program:
         positions = list(trace.tb_frame.f_code.co_positions())
         line, _, column, _ = positions[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else (None, None, None, None)
         return targets_at(ast.parse(self._source), line or trace.tb_lineno, column)
+
+
+class Probe:
+    """
+    The author's lines that run after the student's: each on its own, so that one that fails does not hide the others.
+
+    They see `raised(call)`, which gives the name of the exception that a call raises, or an empty text.
+    """
+
+    def __init__(self, source: str) -> None:
+        """Compile. Raises SyntaxError: the author's fault."""
+        self._steps = [
+            (sorted(assigned(statement)), compile(ast.Module([statement], []), _PROBE, "exec"))
+            for statement in self.prepared(ast.parse(source, _PROBE)).body
+        ]
+
+    def prepared(self, tree: ast.Module) -> ast.Module:
+        """The lines as they are run: as written."""
+        return tree
+
+    def run(self, names: dict[str, Any], program: Program) -> dict[str, Fault]:
+        """Run in `names`; the faults by the names that were to be made."""
+        if not self._steps:
+            return {}
+        names["raised"] = _raised_name
+        faults: dict[str, Fault] = {}
+        for targets, code in self._steps:
+            try:
+                exec(code, names)  # noqa: S102
+            except BaseException as fault:  # noqa: BLE001  whatever a student's class raises
+                told = program.raised(fault, sys.exc_info()[2])
+                faults |= {target: {**told, "targets": targets} for target in targets}
+        return faults
+
+
+def _raised_name(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except Exception as fault:  # noqa: BLE001  which one is the question
+        return type(fault).__name__
+    return ""
+
+
+def assigned(statement: ast.stmt) -> frozenset[str]:
+    """The names that a statement, or one nested in it, stores into."""
+    return frozenset(
+        node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
 
 
 def targets_at(tree: ast.Module, line: int, column: int | None) -> list[str]:
@@ -169,9 +242,29 @@ def _text(fault: BaseException) -> str:
     return str.__str__(text)[:_MESSAGE_CHARS]
 
 
-def _writer(descriptor: int) -> io.TextIOWrapper:
-    raw = open(descriptor, "wb", buffering=0, closefd=False)  # noqa: SIM115  lives as long as the run
-    return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", write_through=True)
+class _Tee(io.RawIOBase):
+    """Writes to a descriptor and keeps the beginning."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self.kept = bytearray()
+        self.name = f"<output {descriptor}>"
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def write(self, part: Any) -> int:  # noqa: ANN401  any buffer
+        written = os.write(self._descriptor, part)
+        self.kept += bytes(part[: min(written, max(0, _PRINTED_BYTES - len(self.kept)))])
+        return written
+
+
+def _writer(tee: _Tee) -> io.TextIOWrapper:
+    return io.TextIOWrapper(tee, encoding="utf-8", errors="backslashreplace", write_through=True)
 
 
 def flush() -> None:

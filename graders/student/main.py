@@ -62,6 +62,7 @@ class _StudentRun:
     def __init__(self, order: dict[str, Any], program: execution.Program, outlet: int) -> None:
         self._order, self._program, self._outlet = order, program, outlet
         self._setup = Setup(order["setup"], order["require"])
+        self._probe = execution.Probe(order["probe"])
         self._first = True
         self._names: dict[str, Any] = {}
         self._trial: dict[str, Any] = {}
@@ -71,22 +72,21 @@ class _StudentRun:
         self._trial = trial
         if not self._first:
             execution.silence()  # other data are nobody's to print
-        self._names, fault = self._run(keep_graphs=False)
+        self._names, ended = self._run(keep_graphs=False)
         if self._first:
             execution.flush()
         self._first = False
         with execution.undisturbed():
-            return claims.claim(self._names, self._order, fault)
+            return claims.claim(self._names, self._order, ended)
 
-    def _run(self, *, keep_graphs: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    def _run(self, *, keep_graphs: bool) -> tuple[dict[str, Any], execution.Ended]:
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
         self._setup.run(self._trial["candidates"], names)
         if not underway():
             wire.send(self._outlet, Frame(FrameType.READY, {}))
             _UNDERWAY.append(True)
         with execution.graphs_kept(keep_graphs):
-            fault = self._program.run(names)
-        return names, fault
+            return names, execution.run(self._program, self._probe, names)
 
     def gradients(self, seed: int) -> Frame:
         """Answer the random probe with the gradients that the order asks for."""

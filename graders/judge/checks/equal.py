@@ -1,11 +1,15 @@
 """Is an output what follows from the student's own tables (or own earlier steps)?"""
 
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 
 from graders.judge import words
 from graders.judge.claimed import Made
 from graders.judge.compare import Mismatch, compare
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.student import claims
 from graders.task import Check
 
 
@@ -14,8 +18,10 @@ def judge(trial: Trial, check: Check) -> Outcome:
     absent = trial.absent(check.of)
     if absent is not None:
         return absent
-    made = trial.made(check.of)
-    if made.kind != "tensor":
+    made, output = trial.made(check.of), trial.output(check.of)
+    if output.kind == "value":
+        return _value(trial, check, made)
+    if made.kind != output.kind:
         return failed(_no_tensor(check.of, made))
     if made.tensor is None:
         return failed(f"`{check.of}` cannot be looked at: {made.refused}.")
@@ -33,50 +39,79 @@ def _no_tensor(name: str, made: Made) -> str:
     return said
 
 
-def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
-    found: list[tuple[Mismatch, torch.Tensor]] = []
+def _value(trial: Trial, check: Check, made: Made) -> Outcome:
+    """A plain number, text or list: equal, with some room for floating-point numbers."""
+    if made.kind != "value":
+        return failed(f"`{check.of}` is {words.kind(made)}; a plain number or text is expected.")
+    expected = list(_right(trial, check))
+    if any(_same_value(made.value, one) for _, one in expected):
+        return passed()
+    return failed(check.message or f"`{check.of}` is {made.value!r:.80}, which is not what it should be.")
+
+
+def _same_value(actual: Any, expected: Any) -> bool:  # noqa: ANN401  any plain values
+    if isinstance(expected, tuple | list):
+        same_length = isinstance(actual, list) and len(actual) == len(expected)
+        return same_length and all(map(_same_value, actual, expected))
+    if isinstance(actual, bool) or isinstance(expected, bool) or not isinstance(expected, int | float):
+        return type(actual) is type(expected) and bool(actual == expected)
+    return isinstance(actual, int | float) and abs(actual - expected) <= 1e-6 * max(1.0, abs(expected))
+
+
+def _right(trial: Trial, check: Check) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value that would be right, with what it was computed from."""
     for given in check.given:
         run = trial.reference.given(given)
-        if run is None:
+        if run is not None and check.of in run[0]:
+            value = run[0][check.of]
+            table = claims.table_of(value)[0] if trial.output(check.of).kind == "table" else None
+            yield given, value if table is None else table
+    for expression in check.accept:
+        try:
+            yield (), trial.value_of(expression)
+        except Exception:  # noqa: BLE001, S112  the student's outputs need not fit the author's expression
             continue
-        expected = run[0].get(check.of)
+
+
+def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
+    found: list[tuple[Mismatch, torch.Tensor]] = []
+    dtype = trial.output(check.of).dtype
+    for given, expected in _right(trial, check):
         if not isinstance(expected, torch.Tensor):
             continue
-        mismatch = compare(actual, expected)
+        mismatch = compare(actual, expected, dtype=dtype)
         if mismatch is None:
             return _learns(trial, check, given)
         found.append((mismatch, expected.detach()))
     if not found:
-        needed = " or ".join(", ".join(f"`{name}`" for name in given) for given in check.given)
-        return not_run(f"`{check.of}` is judged by your own {needed}, which cannot be used as it is.")
+        needed = " or ".join(", ".join(f"`{name}`" for name in given) for given in check.given if given)
+        return not_run(f"`{check.of}` is judged by your own {needed or 'values'}, which cannot be used as it is.")
     return failed(_describe(trial, check, actual, found[0]))
 
 
 def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mismatch, torch.Tensor]) -> str:
     mismatch, expected = found
-    dims = trial.output(check.of).dims
+    output = trial.output(check.of)
     if mismatch.kind == "shape":
         said = f"`{check.of}` has the shape {words.shape(tuple(actual.shape))}; "
-        said += f"it should be {words.shape(tuple(expected.shape), dims)}."
+        said += f"it should be {words.shape(tuple(expected.shape), output.dims)}."
         return " ".join(filter(None, (said, words.near_miss(actual, expected))))
     if mismatch.kind == "type":
-        return (
-            f"`{check.of}` holds {str(actual.dtype).removeprefix('torch.')}, but it should hold floating-point numbers."
-        )
-    place = f"{check.of}{list(mismatch.place)}"
+        wanted = {"floating": "floating-point numbers", "whole": "whole numbers"}.get(output.dtype, output.dtype)
+        return f"`{check.of}` holds {str(actual.dtype).removeprefix('torch.')}, but it should hold {wanted}."
+    place = f"{check.of}{list(mismatch.place)}" if mismatch.place else check.of
     if not trial.lesson:  # other data are nobody's to print
         return f"`{check.of}` has the right shape but other numbers."
     if mismatch.kind == "not-finite":
-        return f"`{place}` is not a finite number."
-    said = (
-        f"`{check.of}` has the right shape, but `{place}` is {mismatch.actual:.3f} and should be "
-        f"{mismatch.expected:.3f}, going by your own {_sources(check)} ({mismatch.share:.0%} of its numbers are off)."
-    )
-    return f"{said} {check.message}".strip()
+        return f"`{place}` is not a finite number. {check.message}".strip()
+    numbers = f"`{place}` is {mismatch.actual:.3f} and should be {mismatch.expected:.3f}"
+    said = f"`{check.of}` has the right shape, but {numbers}"
+    source = f", going by your own {_sources(check)}" if any(check.given) else ""
+    return f"{said}{source} ({mismatch.share:.0%} of its numbers are off). {check.message}".strip()
 
 
 def _sources(check: Check) -> str:
-    return " and ".join(f"`{name}`" for name in check.given[0]) or "starting code"
+    return " and ".join(f"`{name}`" for name in next(given for given in check.given if given))
 
 
 def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
@@ -88,7 +123,8 @@ def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
         if found == "none":
             return failed(
                 f"`{check.of}` has the right numbers, but it is cut off from `{table}`: no gradient gets back to it. "
-                "What on the way drops the gradient (`.data`, `.detach()`, `torch.no_grad()`, `torch.tensor(…)`)?"
+                "Either it was not made from that table, or something on the way drops the gradient (`.data`, "
+                "`.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
             )
         if isinstance(found, torch.Tensor) and given == (table,):
             expected = trial.reference.gradient(check.of, table, trial.seed)
@@ -103,9 +139,6 @@ def _can_learn(trial: Trial, check: Check, table: str) -> bool:
     """Does the table take gradients, and do the student's own earlier outputs let them through?"""
     if not trial.made(table).requires_grad:
         return False
-    others = [
-        one
-        for pair, one in trial.claim.gradients.items()
-        if pair.endswith(f">{table}") and pair != f"{check.of}>{table}"
-    ]
+    pairs = trial.claim.gradients.items()
+    others = [one for pair, one in pairs if pair.endswith(f">{table}") and pair != f"{check.of}>{table}"]
     return all(isinstance(one, torch.Tensor) for one in others)

@@ -17,7 +17,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
         return not_run(f"`{lacking}` is needed to see whether `{check.to}` can learn.")
     found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
     if found == "none":
-        return failed(_cut(check, of, to))
+        return failed(why_cut(check, of, to))
     if not isinstance(found, torch.Tensor):
         return failed(f"No gradient can be taken from `{check.of}` back to `{check.to}`.")
     if not bool(found.any()):
@@ -25,7 +25,8 @@ def judge(trial: Trial, check: Check) -> Outcome:
     return _by_row(trial, check, found)
 
 
-def _cut(check: Check, of: Made, to: Made) -> str:
+def why_cut(check: Check, of: Made, to: Made) -> str:
+    """In words: what keeps the gradient of an output from its table."""
     if not to.requires_grad:
         kind = "a plain tensor" if to.via == "tensor" else "frozen"
         return f"`{check.to}` is {kind}: it takes no gradient (requires_grad is False), so it can never learn."
@@ -44,15 +45,16 @@ def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
     if expected is None or compare(found, expected) is None:
         return passed()
-    rows = _silent_rows(found, expected)
+    rows = silent_rows(found, expected)
     if not rows:
         return failed(f"The gradient that arrives at `{check.to}` is not that of a look-up.")
     which = f"Row {rows[0]}" if trial.lesson else "A row"
     return failed(f"{which} of `{check.to}` was looked up, but no gradient reaches it: it can never learn.")
 
 
-def _silent_rows(found: torch.Tensor, expected: torch.Tensor) -> list[int]:
-    if found.shape != expected.shape or found.dim() < 1:
+def silent_rows(found: torch.Tensor, expected: torch.Tensor) -> list[int]:
+    """Rows that hear something in `expected` and nothing in `found`; both (rows, ...)."""
+    if found.shape[:1] != expected.shape[:1] or found.dim() < 1:
         return []
     heard = found.flatten(1).any(dim=1) if found.dim() > 1 else found != 0
     wanted = expected.flatten(1).any(dim=1) if expected.dim() > 1 else expected != 0

@@ -1,0 +1,28 @@
+"""Do exactly those rows of a table learn that the reference looks up, whatever the numbers?"""
+
+import torch
+
+from graders.judge.checks.gradient import silent_rows, why_cut
+from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.task import Check
+
+
+def judge(trial: Trial, check: Check) -> Outcome:
+    """Look at which rows a random cotangent reaches in the student's process and in the reference."""
+    of, to = trial.made(check.of), trial.made(check.to)
+    if of.kind != "tensor" or to.kind != "table":
+        lacking = check.of if of.kind != "tensor" else check.to
+        return not_run(f"`{lacking}` is needed to see which rows of `{check.to}` learn.")
+    found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
+    if found == "none":
+        return failed(why_cut(check, of, to))
+    expected = trial.reference.gradient(check.of, check.to, trial.seed)
+    if not isinstance(found, torch.Tensor) or expected is None or found.shape[:1] != expected.shape[:1]:
+        return not_run(f"Which rows of `{check.to}` learn can be said once `{check.of}` is right.")
+    if silent_rows(found, expected):
+        return failed(f"A row of `{check.to}` was looked up, but no gradient reaches it. {check.message}".strip())
+    extra = silent_rows(expected, found)
+    if extra:
+        count = f"{len(extra)} rows" if len(extra) > 1 else "A row"
+        return failed(f"{count} of `{check.to}` would change without having been looked up. {check.message}".strip())
+    return passed()
