@@ -50,9 +50,7 @@ def post_attempt(
 
 
 @router.get("/submissions/{submission_id}")
-async def get_attempt(
-    site: SiteOfRequest, request: Request, visitor: CurrentVisitor, submission_id: str
-) -> Response:
+async def get_attempt(site: SiteOfRequest, request: Request, visitor: CurrentVisitor, submission_id: str) -> Response:
     """Show an earlier attempt: its code in the editor, and its result."""
     state = await wait_until_graded(site, visitor.account, submission_id, wait_s=PAGE_WAIT_S)
     if _by_htmx(request):

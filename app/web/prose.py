@@ -34,7 +34,7 @@ _TAGS = {
 }  # fmt: skip
 _ATTRIBUTES = {
     "a": {"href", "title"},
-    "div": {"class"},
+    "div": {"class", "tabindex"},
     "img": {"src", "alt", "title"},
     "ol": {"start"},
     "pre": {"class", "tabindex"},
@@ -112,7 +112,7 @@ class _Renderer(RendererHTML):
         return f"</{_lower_heading(tokens[idx].tag)}>\n"
 
     def table_open(self, _tokens: Sequence[Token], _idx: int, _options: OptionsDict, _env: EnvType) -> str:
-        return '<div class="wide"><table>\n'
+        return '<div class="wide" tabindex="0"><table>\n'
 
     def table_close(self, _tokens: Sequence[Token], _idx: int, _options: OptionsDict, _env: EnvType) -> str:
         return "</table></div>\n"
@@ -141,7 +141,7 @@ def _formula_inline(
 def _formula_block(
     _renderer: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, env: EnvType
 ) -> str:
-    return f'<div class="formula">{_keep(tokens[idx].content, env, display="block")}</div>\n'
+    return f'<div class="formula" tabindex="0">{_keep(tokens[idx].content, env, display="block")}</div>\n'
 
 
 def _lower_heading(tag: str) -> str:
@@ -167,15 +167,11 @@ def _safe_xml(element: Element) -> str:
 
     latex2mathml's own text form un-escapes what it wrote, so `\text{<script>}` would come out alive.
     """
-    inside = _safe_text(element.text) + "".join(
-        _safe_xml(child) + _safe_text(child.tail) for child in element
-    )
+    inside = _safe_text(element.text) + "".join(_safe_xml(child) + _safe_text(child.tail) for child in element)
     if element.tag not in _MATH_TAGS:
         return inside
     attributes = "".join(
-        f' {name}="{html.escape(value)}"'
-        for name, value in element.attrib.items()
-        if name in _MATH_ATTRIBUTES
+        f' {name}="{html.escape(value)}"' for name, value in element.attrib.items() if name in _MATH_ATTRIBUTES
     )
     return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
 

@@ -79,9 +79,7 @@ def post_run(
     responses=problems(401, 404, 422),
     summary="Get the verdict",
 )
-async def get_submission(
-    site: SiteOfRequest, account: CurrentAccount, submission_id: str, wait: _Wait = 0
-) -> Response:
+async def get_submission(site: SiteOfRequest, account: CurrentAccount, submission_id: str, wait: _Wait = 0) -> Response:
     """Answer with the report as soon as there is one, or with how things stand when the wait is over."""
     return json_answer(await wait_until_graded(site, account, submission_id, wait_s=wait))
 

@@ -118,8 +118,7 @@ def named(shape: Sequence[int], tensor: dict[str, Any]) -> list[Size]:
     names = tensor["dims"] if len(tensor["dims"]) == len(shape) else [""] * len(shape)
     others = expected if len(expected) == len(shape) else shape
     return [
-        Size(name=name, size=size, off=size != other)
-        for name, size, other in zip(names, shape, others, strict=True)
+        Size(name=name, size=size, off=size != other) for name, size, other in zip(names, shape, others, strict=True)
     ]
 
 

@@ -24,7 +24,7 @@ function start(form) {
 
   restoreDraft();
   showBringBack();
-  markErrorIn(document);
+  markError();
   wireButtons();
   wireRequests();
 
@@ -55,8 +55,8 @@ function start(form) {
     form.querySelector("[data-bring-back]").hidden = aside === null || aside === text();
   }
 
-  function markErrorIn(root) {
-    const found = root.querySelector?.("[data-error-line]") ?? null;
+  function markError() {
+    const found = document.querySelector("[data-error-line]");
     if (found) showErrorLine(view, Number(found.dataset.errorLine));
   }
 
@@ -103,7 +103,7 @@ function start(form) {
     if (!result) return;
     const loaded = result.querySelector("[data-attempt-source]");
     if (loaded) load(loaded.value);
-    markErrorIn(result);
+    markError();
     const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     result.querySelector(".verdict")?.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
   }

@@ -89,9 +89,7 @@ def test_committed_bundles_are_small_and_licensed() -> None:
     ],
 )
 @pytest.mark.parametrize("address", [SUBMISSIONS, PAGE + "/submissions"])
-def test_page_of_another_site_cannot_submit(
-    client: TestClient, address: str, sent_by: dict[str, str]
-) -> None:
+def test_page_of_another_site_cannot_submit(client: TestClient, address: str, sent_by: dict[str, str]) -> None:
     """A cookie that a browser sends along by itself gives another site no power."""
     client.get(PAGE)
     answer = client.post(address, json={"source": "1"}, headers=sent_by)

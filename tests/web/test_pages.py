@@ -112,9 +112,7 @@ def test_wrong_shape_stands_beside_the_expected_one(client: TestClient, worker: 
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 @pytest.mark.parametrize("kind", ["check", "run"])
-def test_every_verdict_has_a_headline(
-    client: TestClient, worker: Worker, verdict: Verdict, kind: str
-) -> None:
+def test_every_verdict_has_a_headline(client: TestClient, worker: Worker, verdict: Verdict, kind: str) -> None:
     """No way of ending leaves the student without words, and no word is a name from inside."""
     where = send(client, kind=kind)
     checks = () if kind == "run" else (CheckResult("h", "h", CheckStatus.FAILED, "No."),) * 2

@@ -15,9 +15,7 @@ from tests.web.conftest import EXERCISE, SUBMISSIONS, Worker, make_report
 Headers = dict[str, str]
 
 
-def test_submission_is_accepted_and_says_where_its_verdict_will_be(
-    client: TestClient, student: Headers
-) -> None:
+def test_submission_is_accepted_and_says_where_its_verdict_will_be(client: TestClient, student: Headers) -> None:
     """A POST answers at once, with 202, the id, and its address in `Location`."""
     answer = client.post(SUBMISSIONS, json={"source": "h = 1"}, headers=student)
     assert answer.status_code == 202
@@ -52,9 +50,7 @@ def test_graded_submission_is_the_report(client: TestClient, student: Headers, w
     assert answer["id"] == sent.json()["id"]
 
 
-def test_waiting_ends_with_the_verdict(
-    client: TestClient, student: Headers, worker: Worker, site: Site
-) -> None:
+def test_waiting_ends_with_the_verdict(client: TestClient, student: Headers, worker: Worker, site: Site) -> None:
     """`?wait=` answers when the bell rings, long before its seconds are over."""
     sent = client.post(SUBMISSIONS, json={"source": "1"}, headers=student)
     claim = worker.begin()
@@ -86,9 +82,7 @@ def test_wait_that_is_no_time_is_refused(client: TestClient, student: Headers, w
     assert "wait" in answer.json()["detail"]
 
 
-def test_events_tell_each_state_and_end_with_the_verdict(
-    client: TestClient, student: Headers, worker: Worker
-) -> None:
+def test_events_tell_each_state_and_end_with_the_verdict(client: TestClient, student: Headers, worker: Worker) -> None:
     """The stream has an event `state` for each change, with the same JSON, and ends after the verdict."""
     sent = client.post(SUBMISSIONS, json={"source": "1"}, headers=student)
     timer = threading.Timer(0.2, lambda: worker.grade(make_report()))
@@ -136,9 +130,7 @@ def test_full_queue_says_when_to_come_back(client: TestClient, student: Headers)
     assert int(answers[-1].headers["Retry-After"]) > 0
 
 
-def test_stranger_cannot_see_a_submission(
-    client: TestClient, student: Headers, token: Callable[..., Headers]
-) -> None:
+def test_stranger_cannot_see_a_submission(client: TestClient, student: Headers, token: Callable[..., Headers]) -> None:
     """Another's submission looks exactly like one that does not exist, in every way of asking."""
     sent = client.post(SUBMISSIONS, json={"source": "1"}, headers=student)
     stranger = token("stranger@example.org")
@@ -148,9 +140,7 @@ def test_stranger_cannot_see_a_submission(
         assert answer.headers["Content-Type"] == "application/problem+json"
 
 
-def test_instructor_can_see_a_submission(
-    client: TestClient, student: Headers, token: Callable[..., Headers]
-) -> None:
+def test_instructor_can_see_a_submission(client: TestClient, student: Headers, token: Callable[..., Headers]) -> None:
     """Whoever teaches may read what students sent."""
     sent = client.post(SUBMISSIONS, json={"source": "1"}, headers=student)
     teacher = token("teacher@example.org", "instructor")

@@ -1,0 +1,122 @@
+"""A real `kelolo serve` and a real Chromium in front of it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+# Chromium talks to nobody but the server under test.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+PATIENCE_MS = 30_000  # a worker that has just been started needs some seconds to load torch
+AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
+EXERCISE = "token-and-position-embeddings"
+
+GOOD = """\
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+tok = token_emb(x)
+pos = pos_emb(torch.arange(block_size))
+h = tok + pos
+"""
+BAD = GOOD.replace("torch.arange(block_size)", "x")
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Start the browser. Where there is none, the tests are skipped, except in CI, where that is a failure."""
+    path = shutil.which("chromium")
+    if path is None:
+        reason = "there is no Chromium on this machine (on Debian: apt install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the whole of Kelolo on a free port with an empty data folder, as `make run` does."""
+    data = tmp_path_factory.mktemp("data")
+    command = [Path(sys.executable).parent / "kelolo", "serve", "--port", "0", "--workers", "1", "--data", data]
+    with (data / "serve.log").open("w+") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        log.seek(0)
+        assert "is ready on " in said, log.read()
+        yield said.split()[-1]
+        process.terminate()
+        process.wait(timeout=20)
+        process.stdout.close()
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """Collect what the console of the pages says has gone wrong. A test that provokes an error clears it."""
+    return []
+
+
+@pytest.fixture
+def open_page(chromium: Browser, address: str, complaints: list[str]) -> Iterator[OpenPage]:
+    """Return a function that opens a page as a new visitor. At the end nothing may have gone wrong in any."""
+    contexts = []
+
+    def open_one(path: str = "/", **options: Any) -> Page:  # noqa: ANN401  Playwright's own
+        context = chromium.new_context(**options)
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(address + path)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def editor_of(page: Page) -> Locator:
+    """Return the editor, as a screen reader names it."""
+    return page.get_by_role("textbox", name="Your code")
+
+
+def write(page: Page, code: str) -> None:
+    """Type code into the editor in place of what is there, key by key, as a person would."""
+    editor_of(page).click()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.press("Delete")
+    page.keyboard.type(code.rstrip("\n"))
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe has to say about the page as it stands."""
+    # Colours fade in, and axe has to judge those that stay. A cursor blinks for ever.
+    page.evaluate("""Promise.all(document.getAnimations()
+        .filter((one) => one.effect.getComputedTiming().iterations !== Infinity)
+        .map((one) => one.finished))""")
+    page.evaluate(AXE.read_text())
+    found: dict[str, Any] = page.evaluate("axe.run()")
+    return [
+        f"{rule['id']}: {rule['help']} {[node['target'] for node in rule['nodes']]}" for rule in found["violations"]
+    ]
