@@ -8,7 +8,7 @@ student's and the judge's process alike, without a process of its own to find ou
 
 import random
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +52,10 @@ def draw_trials(task: Task, seed: str) -> list[TrialOrder]:
 def _draw(params: Mapping[str, Mapping[str, Any]], dice: random.Random) -> dict[str, Any]:
     """Values for all parameters; the whole numbers all differ, among each other and from the lesson's own."""
     for _ in range(_TRIES):
-        values = {name: _GENERATORS[rule["kind"]](rule, dice) for name, rule in params.items()}
-        sizes = {name: value for name, value in values.items() if isinstance(value, int)}
+        values: dict[str, Any] = {}
+        for name, rule in sorted(params.items(), key=lambda one: one[1]["kind"] == "integers"):
+            values[name] = _GENERATORS[rule["kind"]]({**rule, "drawn": values}, dice)
+        sizes = {name: values[name] for name, rule in params.items() if rule["kind"] == "integer"}
         fresh = all(value != params[name].get("lesson") for name, value in sizes.items())
         if fresh and len(set(sizes.values())) == len(sizes):
             return values
@@ -87,4 +89,24 @@ def _word(consonants: list[str], vowels: list[str], dice: random.Random) -> str:
     )
 
 
-_GENERATORS = {"integer": _integer, "words": _words}
+def _number(rule: Mapping[str, Any], dice: random.Random) -> float:
+    return round(dice.uniform(rule["low"], rule["high"]), 3)
+
+
+def _integers(rule: Mapping[str, Any], dice: random.Random) -> list[int]:
+    """Ids below a bound, which may be another parameter's value in the same trial."""
+    below = int(rule["drawn"].get(rule["below"], 0) if isinstance(rule["below"], str) else rule["below"])
+    return [dice.randrange(below) for _ in range(dice.randint(rule["low"], rule["high"]))] if below > 0 else []
+
+
+def _choice(rule: Mapping[str, Any], dice: random.Random) -> int | float | str | bool:
+    return dice.choice(rule["values"])  # type: ignore[no-any-return]
+
+
+_GENERATORS: dict[str, Callable[[Mapping[str, Any], random.Random], Any]] = {
+    "integer": _integer,
+    "number": _number,
+    "integers": _integers,
+    "words": _words,
+    "choice": _choice,
+}

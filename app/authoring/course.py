@@ -2,16 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from app.authoring.exercise import Exercise, Line, Slug, Text
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+from app.authoring.exercise import Exercise
+from app.authoring.parts import Line, Part, Slug, Text
 
 
-class LessonEntry(_Part):
+class LessonEntry(Part):
     """A lesson as `course.yaml` names it."""
 
     id: Slug = Field(description="Permanent; also the name of the lesson's folder.")
@@ -19,7 +16,7 @@ class LessonEntry(_Part):
     exercises: list[Slug] = Field(default=[], max_length=60, description="Folders of its exercises, in order.")
 
 
-class CourseFile(_Part):
+class CourseFile(Part):
     """What stands in `course.yaml`."""
 
     id: Slug = Field(description="Permanent.")
@@ -28,7 +25,7 @@ class CourseFile(_Part):
     lessons: Annotated[list[LessonEntry], Field(min_length=1, max_length=100)]
 
 
-class Lesson(_Part):
+class Lesson(Part):
     """A lesson, read."""
 
     id: str
@@ -37,7 +34,7 @@ class Lesson(_Part):
     exercises: list[Exercise]
 
 
-class Course(_Part):
+class Course(Part):
     """A course, read."""
 
     id: str

@@ -3,53 +3,14 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from app.authoring.checks import CheckSpec
+from app.authoring.params import Param
+from app.authoring.parts import Code, Line, Name, Part, Slug, Text
 from graders.task import Input, Limits, Output, Task, WrongVariant
-
-Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=80)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
-Text = Annotated[str, Field(min_length=1, max_length=60_000)]
-Code = Annotated[str, Field(min_length=1, max_length=60_000)]
-Line = Annotated[str, Field(min_length=1, max_length=300)]
-
-
-class Part(BaseModel):
-    """Strict: nothing unknown, nothing converted, nothing changed afterwards."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class IntegerParam(Part):
-    """A whole number of the starting code that is another in every fresh trial."""
-
-    integer: Annotated[
-        list[Annotated[int, Field(ge=0, le=100_000)]],
-        Field(min_length=2, max_length=2, description="Lowest and highest value in a fresh trial."),
-    ]
-    lesson: int = Field(ge=0, le=1_000_000, description="The value in the starting code; never drawn.")
-    multiple_of: int = Field(1, ge=1, le=1000, description="Fresh values are multiples of this.")
-
-    def generator(self) -> dict[str, Any]:
-        """As the grader draws it."""
-        low, high = self.integer
-        return {"kind": "integer", "low": low, "high": high, "lesson": self.lesson, "multiple_of": self.multiple_of}
-
-
-class WordsParam(Part):
-    """A list of words of the starting code; fresh trials get invented ones over other letters."""
-
-    words: Annotated[
-        list[Annotated[int, Field(ge=1, le=2000)]],
-        Field(min_length=2, max_length=2, description="Fewest and most words in a fresh trial."),
-    ]
-
-    def generator(self) -> dict[str, Any]:
-        """As the grader draws it."""
-        return {"kind": "words", "low": self.words[0], "high": self.words[1]}
 
 
 class OutputSpec(Part):
@@ -138,7 +99,7 @@ class Exercise(Head):
     solution: Code = Field(description="The reference; one statement a line.")
     equivalents: list[Equivalent] = Field(default=[], max_length=40, description="Other right ways; all must pass.")
     wrong: list[Wrong] = Field(default=[], max_length=60, description="Known wrong ways; all must fail as they say.")
-    params: Mapping[Name, IntegerParam | WordsParam] = Field(
+    params: Mapping[Name, Param] = Field(
         default={}, description="Assignments of the starting code that get another value in fresh trials."
     )
     require: str = Field("", max_length=2000, description="Expression that must hold in a fresh trial's starting code.")
