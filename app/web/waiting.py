@@ -3,7 +3,8 @@ Waiting for a verdict, which holds neither a thread nor a database connection.
 
 Each look at the database is a short visit to the thread pool. Between looks there is only an
 awaited bell, so five hundred waiting browsers cost five hundred small tasks. The bell may be lost, and
-the place in the queue changes without one: hence a look each second all the same.
+the place in the queue changes without one: hence a look now and then all the same, each second at
+first, and less often the longer nothing happens, because five hundred looks a second are work.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from app.services import submissions
 from app.web.site import Site
 
 LOOK_AGAIN_S = 1.0
+LOOK_AT_LEAST_EVERY_S = 5.0
 LONGEST_WAIT_S = 60.0
 
 State = dict[str, Any]
@@ -37,14 +39,16 @@ def look(site: Site, account: Account, submission_id: str) -> State:
 async def follow(site: Site, account: Account, submission_id: str) -> AsyncGenerator[State]:
     """Yield where a submission stands, now and after each change, until it is graded. Raises: NotFound."""
     told: State | None = None
+    pause_s = LOOK_AGAIN_S
     with site.bell.subscribe(submission_id) as ticket:  # before the first look, so that no change slips by
         while told is None or told["state"] != "graded":
             state = await run_in_threadpool(look, site, account, submission_id)
             if state != told:
                 yield state
-                told = state
+                told, pause_s = state, LOOK_AGAIN_S
             if state["state"] != "graded":
-                await ticket.wait(LOOK_AGAIN_S)
+                await ticket.wait(pause_s)
+                pause_s = min(pause_s * 1.5, LOOK_AT_LEAST_EVERY_S)
 
 
 async def wait_until_graded(site: Site, account: Account, submission_id: str, *, wait_s: float) -> State:

@@ -56,7 +56,8 @@ def chromium() -> Iterator[Browser]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the whole of Kelolo on a free port with an empty data folder, as `make run` does."""
     data = tmp_path_factory.mktemp("data")
-    command = [Path(sys.executable).parent / "kelolo", "serve", "--port", "0", "--workers", "1", "--data", data]
+    program = str(Path(sys.executable).parent / "kelolo")
+    command = [program, "serve", "--port", "0", "--workers", "1", "--data", str(data)]
     with (data / "serve.log").open("w+") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert process.stdout is not None

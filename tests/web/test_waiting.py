@@ -1,0 +1,52 @@
+"""Many who wait hold neither a thread nor a database connection."""
+
+import asyncio
+import time
+
+import httpx2
+from fastapi import FastAPI
+
+from app.clients.bells import ring_webs
+from app.main import create_app
+from app.settings import Settings
+from tests.web.conftest import PAGE, SUBMISSIONS, Worker, make_report
+
+# Far more than there are threads (40) or connections (50).
+WAITING = 300
+
+
+def test_page_is_quick_while_hundreds_wait(settings: Settings) -> None:
+    """While 300 calls wait for one verdict, a page is served at once, and then all get the verdict."""
+    app = create_app(settings)
+
+    async def story() -> None:
+        async with app.router.lifespan_context(app), browser(app) as client:
+            await client.get(PAGE)
+            sent = await client.post(SUBMISSIONS, json={"source": "1"})
+            address = f"{sent.headers['Location']}?wait=60"
+            waiting = [asyncio.create_task(client.get(address)) for _ in range(WAITING)]
+            await all_wait(app, sent.json()["id"])
+            began = time.monotonic()
+            assert (await client.get(PAGE)).status_code == 200
+            assert time.monotonic() - began < 5
+            assert not any(task.done() for task in waiting)
+            await asyncio.to_thread(Worker(app.state.site).grade, make_report())
+            await asyncio.to_thread(ring_webs, settings.data_dir, sent.json()["id"], "graded")
+            answers = await asyncio.gather(*waiting)
+            assert {answer.json()["state"] for answer in answers} == {"graded"}
+
+    asyncio.run(story())
+
+
+def browser(app: FastAPI) -> httpx2.AsyncClient:
+    """Return a client with a cookie jar, in front of the application."""
+    transport = httpx2.ASGITransport(app=app)
+    return httpx2.AsyncClient(transport=transport, base_url="http://testserver", timeout=60)
+
+
+async def all_wait(app: FastAPI, submission_id: str) -> None:
+    """Return when every call has taken its place at the bell."""
+    bell = app.state.site.bell
+    # The bell has no event for "one more listens": only this test would want it.
+    while len(bell._tickets.get(submission_id, ())) < WAITING:  # noqa: ASYNC110, SLF001
+        await asyncio.sleep(0.01)
