@@ -23,7 +23,7 @@ from pathlib import Path
 
 import httpx2
 
-from app.authoring import load_exercise
+from app.authoring import load_code_exercise
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Verdict
@@ -42,7 +42,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=50, help="how often each way is measured")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     args = parser.parse_args()
-    exercise = load_exercise(EXERCISE)
+    exercise = load_code_exercise(EXERCISE)
     with tempfile.TemporaryDirectory(prefix="kelolo-latency-") as folder:
         figures = in_turn(exercise.task(1), exercise.solution, rounds=args.rounds, folder=Path(folder))
         figures |= through_http(exercise.solution, rounds=args.rounds, data=Path(folder) / "data")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from app.authoring import load_exercise
+from app.authoring import load_code_exercise
 from app.db import Database
 from app.db.migrate import upgrade
 from app.models import Base
@@ -102,7 +102,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 @pytest.fixture(scope="session")
 def task() -> Task:
     """Return the main exercise as the grader needs it."""
-    return load_exercise(MAIN_EXERCISE).task(1)
+    return load_code_exercise(MAIN_EXERCISE).task(1)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def grade(grader: Grader, task: Task) -> Callable[..., Report]:
 @pytest.fixture(scope="session")
 def solution() -> str:
     """Return the main exercise's own solution."""
-    return load_exercise(MAIN_EXERCISE).solution
+    return load_code_exercise(MAIN_EXERCISE).solution
 
 
 def _administer(server: str, statement: str) -> None:

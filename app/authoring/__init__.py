@@ -3,6 +3,18 @@
 from app.authoring.course import Course, Lesson
 from app.authoring.exercise import Exercise
 from app.authoring.faults import ExerciseFaults, Fault
-from app.authoring.loading import load_course, load_exercise
+from app.authoring.loading import load_code_exercise, load_course, load_exercise, stored_exercise
+from app.authoring.question import Question
 
-__all__ = ["Course", "Exercise", "ExerciseFaults", "Fault", "Lesson", "load_course", "load_exercise"]
+__all__ = [
+    "Course",
+    "Exercise",
+    "ExerciseFaults",
+    "Fault",
+    "Lesson",
+    "Question",
+    "load_code_exercise",
+    "load_course",
+    "load_exercise",
+    "stored_exercise",
+]

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from app.authoring.exercise import Exercise
 from app.authoring.parts import Line, Part, Slug, Text
+from app.authoring.question import Question
 
 
 class LessonEntry(Part):
@@ -31,7 +32,7 @@ class Lesson(Part):
     id: str
     title: str
     markdown: str
-    exercises: list[Exercise]
+    exercises: list[Exercise | Question]
 
 
 class Course(Part):

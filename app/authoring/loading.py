@@ -10,12 +10,13 @@ from app.authoring.course import Course, CourseFile, Lesson
 from app.authoring.document import Document, Place, read_document
 from app.authoring.exercise import Exercise
 from app.authoring.faults import ExerciseFaults, Fault
+from app.authoring.question import Question
 
 EXERCISE_FILE, COURSE_FILE, LESSON_FILE = "exercise.yaml", "course.yaml", "lesson.md"
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def load_exercise(folder: Path) -> Exercise:
+def load_exercise(folder: Path) -> Exercise | Question:
     """
     Read one exercise.
 
@@ -26,10 +27,27 @@ def load_exercise(folder: Path) -> Exercise:
         ExerciseFaults: everything that is wrong, each with file, line and column.
     """
     document = read_document(folder / EXERCISE_FILE)
+    if document.value.get("kind") == "question":
+        return _validated(document, Question)
     exercise = _validated(document, Exercise)
     check_consistency(document, exercise)
     document.refuse_faults()
     return exercise
+
+
+def load_code_exercise(folder: Path) -> Exercise:
+    """Read an exercise that is solved by writing code. Raises ExerciseFaults, also for a question."""
+    exercise = load_exercise(folder)
+    if isinstance(exercise, Question):
+        fault = Fault(str(folder / EXERCISE_FILE), 1, 1, "This is a question; code was expected.")
+        raise ExerciseFaults([fault])
+    return exercise
+
+
+def stored_exercise(content: dict[str, Any]) -> Exercise | Question:
+    """An exercise from its stored content. Raises pydantic's ValidationError if it is not one."""
+    model = Question if content.get("kind") == "question" else Exercise
+    return model.model_validate(content)
 
 
 def load_course(folder: Path) -> Course:

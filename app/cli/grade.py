@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from app.authoring import Exercise, load_exercise
+from app.authoring import Exercise, Question, load_exercise
 from app.cli.configuration import settings_from
 from app.errors import AppError, BadRequest, NotFound
 from app.services.sources import checked_source
@@ -50,20 +50,23 @@ def grade_file(args: argparse.Namespace) -> int:
     """Grade, print, and say in the exit code how it went."""
     exercise = load_exercise(find_exercise(args.exercise, settings_from(args).exercises))
     source = read_source(args.file)
-    advice = missing()
-    if advice:
-        raise WallsMissing(advice=" ".join(advice))
     try:
-        with (
-            tempfile.TemporaryDirectory(prefix="kelolo-") as scratch,
-            Grader(scratch=Path(scratch)) as grader,
-        ):
-            report = grader.grade(exercise.task(1), source, seed=args.seed or new_seed())
+        report = _report(exercise, source, args.seed or new_seed())
     except GraderFault as fault:
         sys.stderr.write(f"The grader itself failed, which says nothing about this code: {fault}\n")
         return FAULT
     print(json.dumps(report.to_json(), indent=1)) if args.json else _show(exercise, report)
     return 0 if report.verdict is Verdict.PASSED else NOT_PASSED
+
+
+def _report(exercise: Exercise | Question, source: str, seed: str) -> Report:
+    if isinstance(exercise, Question):
+        return exercise.task(1).grade(source)
+    advice = missing()
+    if advice:
+        raise WallsMissing(advice=" ".join(advice))
+    with tempfile.TemporaryDirectory(prefix="kelolo-") as scratch, Grader(scratch=Path(scratch)) as grader:
+        return grader.grade(exercise.task(1), source, seed=seed)
 
 
 def find_exercise(name: str, exercises: Path) -> Path:
@@ -102,7 +105,7 @@ def read_source(path: Path) -> str:
         raise BadRequest(reason=f"{path} is not UTF-8 text (line {line}). Save it as UTF-8.") from None
 
 
-def _show(exercise: Exercise, report: Report) -> None:
+def _show(exercise: Exercise | Question, report: Report) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{escape(exercise.title)}[/]: [bold]{report.verdict.value.replace('_', ' ')}[/]")
     if report.note:

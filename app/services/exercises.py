@@ -140,7 +140,7 @@ def _exercise_row(session: Session, exercise_id: str) -> Exercise:
     return row
 
 
-def _store_version(session: Session, row: Exercise, exercise: authoring.Exercise) -> bool:
+def _store_version(session: Session, row: Exercise, exercise: authoring.Exercise | authoring.Question) -> bool:
     """Make the content current, and say whether this took a new version."""
     session.flush()
     fingerprint = exercise.fingerprint()

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session, selectinload
 from app.clock import utc_now
 from app.models import GradingRun, Job, Submission, SubmissionKind
 from app.services.jobs import GradingQueue, Lease
+from graders.question import Question, assignment
 from graders.report import Report, Timing, Verdict
 from graders.task import Task
 from graders.trials import new_seed
@@ -25,7 +26,7 @@ class GradingOrder:
 
     submission_id: str
     kind: SubmissionKind
-    task: Task
+    task: Task | Question
     source: str
     seed: str
     """What the fresh trials are drawn from."""
@@ -44,7 +45,7 @@ def begin(session: Session, lease: Lease) -> GradingOrder:
     return GradingOrder(
         submission_id=submission.id,
         kind=submission.kind,
-        task=Task.from_json(submission.exercise_version.task),
+        task=assignment(submission.exercise_version.task),
         source=submission.source,
         seed=new_seed(),
         attempt=lease.attempt,

@@ -15,7 +15,9 @@ from app.services import grading
 from app.services.grading import GradingOrder
 from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
 from graders.grader import Grader
+from graders.question import Question
 from graders.report import Report
+from graders.task import Task
 
 POLL_S = 1.0
 """How long a lost bell can delay a job."""
@@ -130,7 +132,8 @@ class Slot(Thread):
             grading.record(session, lease, order, report, queue=self._around.queue, worker=self._around.owner)
         self._faults = 0
         self._ring(lease, "graded")
-        grader.prepare(order.task.limits)
+        if isinstance(order.task, Task):
+            grader.prepare(order.task.limits)
 
     def _retry_or_give_up(self, lease: Lease) -> None:
         try:
@@ -157,6 +160,8 @@ class Slot(Thread):
 
 
 def _judge(grader: Grader, order: GradingOrder) -> Report:
+    if isinstance(order.task, Question):
+        return order.task.grade(order.source)
     if order.kind is SubmissionKind.RUN:
         return grader.run(order.task, order.source)
     return grader.grade(order.task, order.source, seed=order.seed)

@@ -1,0 +1,206 @@
+"""
+Does the grader say what a good teacher would say? Every labelled submission, and a table of where the two differ.
+
+    .venv/bin/python benchmarks/accuracy.py [--only EXERCISE] [--list] [--json]
+
+For each submission in tests/cases: is the verdict the label's, are the checks that fail those that must or may fail, and
+is the misconception named? Exit code 1 below the bar: every verdict, every check that is not a matter of debate, 60 % of
+the misconceptions, and none named on a right solution.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.authoring import load_exercise
+from app.settings import ROOT
+from graders.grader import Grader
+from graders.report import CheckStatus, Report, Verdict
+from graders.task import Task
+
+CASES = ROOT / "tests/cases"
+LABEL_FILES = ("labels.json", "own_labels.json")
+WANTED_SHARE_NAMED = 0.6
+SEED = "accuracy"
+NOBODYS = ("none", "")  # labels of submissions without a misconception
+
+
+@dataclass(frozen=True)
+class Case:
+    """One labelled submission."""
+
+    exercise: str
+    path: Path
+    label: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Where it is, for people."""
+        return f"{self.exercise}/{self.path.name}"
+
+    @property
+    def right(self) -> bool:
+        """Does the label call it right?"""
+        return bool(self.label["verdict"] == "pass")
+
+    @property
+    def tag(self) -> str:
+        """The misconception of its label, or an empty text."""
+        tag = str(self.label["misconception"])
+        return "" if tag in NOBODYS else tag
+
+    @property
+    def must_fail(self) -> set[str]:
+        """Ids of the checks that must fail; labels write spaces where ids have hyphens."""
+        return {one.replace(" ", "-") for one in self.label["failing"]}
+
+    @property
+    def may_fail(self) -> set[str]:
+        """Ids of those that may fail as well."""
+        return {one.replace(" ", "-") for one in self.label["also_ok"]}
+
+
+@dataclass
+class Figures:
+    """What came out, counted."""
+
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)  # (label, report)
+    checks: Counter[str] = field(default_factory=Counter)  # right | wrong | debatable
+    named: Counter[str] = field(default_factory=Counter)  # right | not named | wrong | on a right solution
+    notes: list[str] = field(default_factory=list)
+
+    def share_named(self) -> float:
+        """Of the submissions with a misconception, how many have it named: 0 to 1."""
+        asked = self.named["right"] + self.named["not named"] + self.named["wrong"]
+        return self.named["right"] / asked if asked else 1.0
+
+    def good_enough(self) -> bool:
+        """Is the bar reached?"""
+        verdicts_right = all(label == report for label, report in self.verdicts)
+        names_right = self.share_named() >= WANTED_SHARE_NAMED and not self.named["on a right solution"]
+        return verdicts_right and not self.checks["wrong"] and names_right
+
+
+def main() -> int:
+    """Grade, print, and say in the exit code whether the bar is reached."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
+    parser.add_argument("--only", default="", help="the id of one exercise")
+    parser.add_argument(
+        "--list", action="store_true", help="a line for every submission, not only for those that differ"
+    )
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    args = parser.parse_args()
+    figures = Figures()
+    tasks: dict[str, Task] = {}
+    with tempfile.TemporaryDirectory(prefix="kelolo-accuracy-") as folder, Grader(scratch=Path(folder)) as grader:
+        for case in cases(args.only):
+            task = tasks.setdefault(case.exercise, task_of(case.exercise))
+            report = grader.grade(task, case.path.read_text(encoding="utf-8"), seed=SEED)
+            count(figures, case, report)
+            if args.list:
+                print(line(case, report))
+    print(json.dumps(as_json(figures), indent=1) if args.json else described(figures))
+    return 0 if figures.good_enough() else 1
+
+
+def cases(only: str = "") -> Iterator[Case]:
+    """Every labelled submission, exercise by exercise."""
+    for folder in sorted(CASES.iterdir()):
+        if only not in ("", folder.name):
+            continue
+        for labels in (folder / name for name in LABEL_FILES):
+            if labels.exists():
+                for label in json.loads(labels.read_text(encoding="utf-8")):
+                    yield Case(folder.name, folder / label["file"], label)
+
+
+def task_of(exercise: str) -> Task:
+    """The exercise of that id as the grader needs it."""
+    (folder,) = (one.parent for one in (ROOT / "exercises").rglob("exercise.yaml") if one.parent.name == exercise)
+    return load_exercise(folder).task(1)
+
+
+def reported(report: Report) -> set[str]:
+    """Ids of the checks that failed."""
+    return {one.id for one in report.checks if one.status is CheckStatus.FAILED}
+
+
+def checks_as_labelled(case: Case, report: Report) -> bool:
+    """Has all failed that must, and nothing that must not?"""
+    return case.must_fail <= reported(report) <= case.must_fail | case.may_fail
+
+
+def naming(case: Case, report: Report) -> str:
+    """What became of the misconception: right, not named, wrong, on a right solution; empty if there is none to name."""
+    found = report.misconception.tag if report.misconception else ""
+    if case.right:
+        return "on a right solution" if found else ""
+    if not case.tag:
+        return "wrong" if found else ""
+    if not found:
+        return "not named"
+    return "right" if found == case.tag else "wrong"
+
+
+def count(figures: Figures, case: Case, report: Report) -> None:
+    """Add one submission to the figures, with a note where report and label differ."""
+    passed = report.verdict is Verdict.PASSED
+    figures.verdicts["pass" if case.right else "fail", "pass" if passed else "fail"] += 1
+    if checks_as_labelled(case, report):
+        figures.checks["right"] += 1
+    else:
+        figures.checks["debatable" if case.label["debatable"] else "wrong"] += 1
+    named = naming(case, report)
+    if named:
+        figures.named[named] += 1
+    if passed != case.right or not checks_as_labelled(case, report) or named not in ("", "right"):
+        figures.notes.append(line(case, report))
+
+
+def line(case: Case, report: Report) -> str:
+    """One submission in a line: label and report."""
+    found = report.misconception.tag if report.misconception else "-"
+    words = f"{case.name}: {report.verdict}, failed {sorted(reported(report))}, named {found}"
+    wanted = f"label: {case.label['verdict']}, {sorted(case.must_fail)} (+ {sorted(case.may_fail)}), {case.tag or '-'}"
+    return f"{words}\n    {wanted}{', debatable' if case.label['debatable'] else ''}"
+
+
+def as_json(figures: Figures) -> dict[str, Any]:
+    """The figures as JSON-able values."""
+    return {
+        "verdicts": {f"{label} graded as {report}": count for (label, report), count in figures.verdicts.items()},
+        "checks": dict(figures.checks),
+        "misconceptions": dict(figures.named),
+        "share_named": round(figures.share_named(), 3),
+        "good_enough": figures.good_enough(),
+        "differences": figures.notes,
+    }
+
+
+def described(figures: Figures) -> str:
+    """The figures in lines for people."""
+    table = figures.verdicts
+    lines = [
+        "                 graded: pass   fail",
+        f"label: pass     {table['pass', 'pass']:11d} {table['pass', 'fail']:7d}",
+        f"label: fail     {table['fail', 'pass']:11d} {table['fail', 'fail']:7d}",
+        f"failed checks as labelled: {figures.checks['right']}, not: {figures.checks['wrong']}, "
+        f"not, but debatable: {figures.checks['debatable']}",
+        f"misconceptions named rightly: {figures.named['right']} ({figures.share_named():.0%}), "
+        f"not named: {figures.named['not named']}, wrongly: {figures.named['wrong']}, "
+        f"on a right solution: {figures.named['on a right solution']}",
+        "",
+        *figures.notes,
+        "good enough" if figures.good_enough() else "BELOW THE BAR",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

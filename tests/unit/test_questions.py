@@ -1,0 +1,106 @@
+"""Answers in a line are read as a person would read them, and never run."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graders.question import Question, WrongAnswer, assignment
+from graders.report import Verdict
+
+MEMORY = Question("memory", 1, "number", 154.389504, unit="MB", tolerance=0.01)
+COUNT = Question(
+    "count",
+    1,
+    "number",
+    864,
+    wrong=(WrongAnswer("tables-multiplied", 19 * 32 * 8 * 32, "You multiplied the two tables."),),
+)
+SHAPE = Question("shape", 1, "shape", [4, 6, 16])
+CHOICE = Question("choice", 1, "choice", ["b"], options={"a": "Nothing", "b": "Rows 10 and 58"})
+SEVERAL = Question("several", 1, "choice", ["a", "c"], options={"a": "one", "b": "two", "c": "three"})
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (MEMORY, "154.389504"),
+        (MEMORY, " 154.4 MB "),
+        (MEMORY, "154,4"),
+        (MEMORY, "147.2 MiB"),
+        (MEMORY, "154,389,504 bytes"),
+        (MEMORY, "50257 * 768 * 4 B"),
+        (MEMORY, "50_257 × 768 × 4 / 10^6"),
+        (COUNT, "19 * 32 + 8 * 32"),
+        (COUNT, "(19 + 8) * 32"),
+        (COUNT, "8.64e2"),
+        (SHAPE, "[4, 6, 16]"),
+        (SHAPE, "(4,6,16)"),
+        (SHAPE, "4 x 6 x 16"),
+        (SHAPE, "torch.Size([4, 6, 16])"),
+        (CHOICE, "b"),
+        (CHOICE, "B"),
+        (CHOICE, "rows 10  and 58"),
+        (SEVERAL, "c, a"),
+    ],
+)
+def test_a_right_answer_is_right_however_it_is_written(question: Question, answer: str) -> None:
+    """Units, thousands, decimal commas, sums and several spellings of a shape are understood."""
+    assert question.grade(answer).verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "words"),
+    [
+        (MEMORY, "161.9 MB", "1024"),
+        (COUNT, "155648", "multiplied"),
+        (COUNT, "865", ""),
+        (SHAPE, "[16, 6, 4]", "another order"),
+        (SHAPE, "[4, 6]", "2 axes"),
+        (CHOICE, "a", ""),
+        (SEVERAL, "a", ""),
+    ],
+)
+def test_a_wrong_answer_is_wrong_and_its_slip_is_named(question: Question, answer: str, words: str) -> None:
+    """A known wrong idea, or the kind of slip, is told where it can be seen."""
+    report = question.grade(answer)
+    assert report.verdict is Verdict.FAILED
+    assert words in report.checks[0].message
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (MEMORY, ""),
+        (MEMORY, "a lot"),
+        (MEMORY, "154 km"),
+        (MEMORY, "__import__('os').getpid()"),
+        (MEMORY, "1e999"),
+        (MEMORY, "9 ** 9 ** 9 ** 9"),
+        (MEMORY, "1 / 0"),
+        (COUNT, "864 MB"),
+        (SHAPE, "eight by four"),
+        (SHAPE, "[4, -6]"),
+        (CHOICE, "z"),
+        (CHOICE, ""),
+    ],
+)
+def test_what_cannot_be_read_gets_a_sentence_and_not_a_mark(question: Question, answer: str) -> None:
+    """It is an error that says what would be understood."""
+    report = question.grade(answer)
+    assert report.verdict is Verdict.ERROR
+    assert report.error is not None
+    assert len(report.error.explanation) > 20
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_an_answer_or_refused(answer: str) -> None:
+    """No text raises, and the report is JSON."""
+    for question in (MEMORY, SHAPE, CHOICE):
+        json.dumps(question.grade(answer).to_json(), allow_nan=False)
+
+
+def test_a_question_comes_back_from_json_as_it_was() -> None:
+    """Stored and read, it is the same question."""
+    assert assignment(json.loads(json.dumps(COUNT.to_json()))) == COUNT
