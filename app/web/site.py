@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
 
+from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request
 
 from app.clients.bells import WebBell
@@ -11,6 +12,9 @@ from app.db import Database
 from app.services.jobs import GradingQueue, LeaseQueue
 from app.settings import Settings
 from app.web.pages import Pages
+
+LOOKS_AT_ONCE = 4
+"""How many of those who wait may look at the database at the same instant."""
 
 
 class Site:
@@ -23,6 +27,7 @@ class Site:
         self.queue: GradingQueue = LeaseQueue(lease_s=settings.lease_s, limit=settings.queue_limit)
         self.bell = WebBell(settings.data_dir)
         self.pages = Pages()
+        self.looks = CapacityLimiter(LOOKS_AT_ONCE)
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:

@@ -1,7 +1,8 @@
 """
 Waiting for a verdict, which holds neither a thread nor a database connection.
 
-Each look at the database is a short visit to the thread pool. Between looks there is only an
+Each look at the database is a short visit to a thread, of which few are set aside for it: however many
+wait, the threads that serve pages stay free, and looks queue behind looks. Between looks there is only an
 awaited bell, so five hundred waiting browsers cost five hundred small tasks. The bell may be lost, and
 the place in the queue changes without one: hence a look now and then all the same, each second at
 first, and less often the longer nothing happens, because five hundred looks a second are work.
@@ -12,7 +13,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
+from anyio import to_thread
 
 from app.models import Account
 from app.services import submissions
@@ -36,13 +37,17 @@ def look(site: Site, account: Account, submission_id: str) -> State:
         return submissions.state_of(session, account=account, submission_id=submission_id, queue=site.queue)
 
 
+async def _look(site: Site, account: Account, submission_id: str) -> State:
+    return await to_thread.run_sync(look, site, account, submission_id, limiter=site.looks)
+
+
 async def follow(site: Site, account: Account, submission_id: str) -> AsyncGenerator[State]:
     """Yield where a submission stands, now and after each change, until it is graded. Raises: NotFound."""
     told: State | None = None
     pause_s = LOOK_AGAIN_S
     with site.bell.subscribe(submission_id) as ticket:  # before the first look, so that no change slips by
         while told is None or told["state"] != "graded":
-            state = await run_in_threadpool(look, site, account, submission_id)
+            state = await _look(site, account, submission_id)
             if state != told:
                 yield state
                 told, pause_s = state, LOOK_AGAIN_S
@@ -58,9 +63,9 @@ async def wait_until_graded(site: Site, account: Account, submission_id: str, *,
     Raises:
         NotFound: there is none, or it is another's.
     """
-    newest = await run_in_threadpool(look, site, account, submission_id)
-    if newest["state"] == "graded" or wait_s <= 0:
-        return newest
+    if wait_s <= 0:
+        return await _look(site, account, submission_id)
+    newest: State | None = None
     with suppress(TimeoutError):
         async with (
             asyncio.timeout(min(wait_s, LONGEST_WAIT_S)),
@@ -68,4 +73,4 @@ async def wait_until_graded(site: Site, account: Account, submission_id: str, *,
         ):
             async for state in states:
                 newest = state
-    return newest
+    return newest or await _look(site, account, submission_id)  # the wait was shorter than a look
