@@ -60,6 +60,13 @@ class Wrong(Part):
         return self
 
 
+class EquivalentMutant(Part):
+    """A mutant of the solution that is right after all."""
+
+    line: Line = Field(description="The changed line, as `kelolo check` prints it.")
+    why: Line = Field(description="Why it is right.")
+
+
 class LimitsSpec(Part):
     """What one run may use."""
 
@@ -113,6 +120,9 @@ class Exercise(Head):
         description="Code run after the student's, line by line: calls the classes and functions that were asked for.",
     )
     report: str = Field("", max_length=60_000, description="Code that prints the lesson's own check.")
+    equivalent_mutants: list[EquivalentMutant] = Field(
+        default=[], max_length=40, description="Mutants that survive because they are right."
+    )
     limits: LimitsSpec = Field(default=LimitsSpec(), description="What one run may use.")
 
     def task(self, version: int) -> Task:

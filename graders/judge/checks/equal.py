@@ -136,9 +136,9 @@ def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
 
 
 def _can_learn(trial: Trial, check: Check, table: str) -> bool:
-    """Does the table take gradients, and do the student's own earlier outputs let them through?"""
+    """Does the table take gradients, and do the student's own earlier steps let them through?"""
     if not trial.made(table).requires_grad:
         return False
-    pairs = trial.claim.gradients.items()
-    others = [one for pair, one in pairs if pair.endswith(f">{table}") and pair != f"{check.of}>{table}"]
-    return all(isinstance(one, torch.Tensor) for one in others)
+    steps = {name for given in check.given for name in given}
+    found = trial.claim.gradients
+    return all(isinstance(found[f"{step}>{table}"], torch.Tensor) for step in steps if f"{step}>{table}" in found)

@@ -1,0 +1,231 @@
+"""
+The gate for publishing: does an exercise accept what is right, refuse what is wrong, and name it?
+
+Everything goes through the real grader, as a student's code would.
+"""
+
+import ast
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from app.authoring.exercise import Exercise, Wrong
+from app.authoring.mutants import Mutant, mutants
+from app.authoring.question import Question
+from graders.faults import GraderFault
+from graders.grader import Grader
+from graders.report import CheckStatus, Report, Verdict
+from graders.task import Task
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that keeps an exercise from being published."""
+
+    subject: str  # which solution, variant or mutant
+    problem: str
+    diff: str = ""
+
+
+@dataclass
+class Tested:
+    """What came of testing one exercise."""
+
+    exercise: str
+    findings: list[Finding] = field(default_factory=list)
+    right_runs: int = 0
+    wrong_runs: int = 0
+    variants: int = 0
+    mutants: int = 0
+    killed: int = 0
+    excused: int = 0  # survivors that the author has marked as equivalent
+    kills: dict[str, int] = field(default_factory=dict)  # check -> mutants that it fails
+
+    @property
+    def publishable(self) -> bool:
+        """Is there nothing to put right?"""
+        return not self.findings
+
+    @property
+    def score(self) -> float:
+        """Share of the mutants that are not equivalent and were found out, 0 to 1."""
+        wanted = self.mutants - self.excused
+        return self.killed / wanted if wanted else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON-able values."""
+        return {**asdict(self), "publishable": self.publishable, "mutation_score": round(self.score, 4)}
+
+
+Progress = Callable[[int, int, str], None]  # done, of how many, what comes now
+
+
+class SelfTest:
+    """Tests one exercise with one grader."""
+
+    def __init__(self, exercise: Exercise, grader: Grader, *, seeds: int, progress: Progress) -> None:
+        """
+        Prepare.
+
+        Args:
+            exercise: to be tested.
+            grader: started.
+            seeds: how many seeds right solutions and wrong variants are tried with.
+            progress: told before each run.
+        """
+        self._exercise, self._grader, self._progress = exercise, grader, progress
+        self._seeds = [f"self-test-{number}" for number in range(seeds)]
+        self._task: Task = exercise.task(1)
+        self._result = Tested(exercise.id)
+        self._mutants = mutants(exercise)
+        right = (1 + len(exercise.equivalents)) * seeds
+        self._total = right + 1 + len(exercise.wrong) * seeds + len(self._mutants)
+        self._done = 0
+
+    def run(self) -> Tested:
+        """Test, and say what was found."""
+        self._accepts("the solution", self._exercise.solution)
+        for equivalent in self._exercise.equivalents:
+            self._accepts(f"the equivalent “{equivalent.why}”", equivalent.code)
+        self._refuses_starter()
+        for wrong in self._exercise.wrong:
+            self._names(wrong)
+        for mutant in self._mutants:
+            self._kills(mutant)
+        self._excuses_used()
+        return self._result
+
+    def _grade(self, subject: str, source: str, seed: str) -> Report | None:
+        self._progress(self._done, self._total, subject)
+        self._done += 1
+        self._grader.prepare(self._task.limits)
+        try:
+            return self._grader.grade(self._task, source, seed=seed)
+        except GraderFault as fault:
+            self._find(subject, f"it cannot be graded: {fault}")
+            return None
+
+    def _find(self, subject: str, problem: str, diff: str = "") -> None:
+        finding = Finding(subject, problem, diff)
+        if finding not in self._result.findings:
+            self._result.findings.append(finding)
+
+    def _accepts(self, subject: str, source: str) -> None:
+        for seed in self._seeds:
+            report = self._grade(subject, source, seed)
+            self._result.right_runs += 1
+            if report is not None and report.verdict is not Verdict.PASSED:
+                self._find(subject, f"must pass, but is {report.verdict.value} with seed {seed}: {_why(report)}")
+
+    def _refuses_starter(self) -> None:
+        report = self._grade("the starter", self._exercise.starter, self._seeds[0])
+        self._result.wrong_runs += 1
+        if report is not None and report.verdict is Verdict.PASSED:
+            self._find("the starter", "passes as it is, so there is nothing to do")
+
+    def _names(self, wrong: Wrong) -> None:
+        subject = f"the wrong variant “{wrong.tag}”"
+        self._result.variants += 1
+        source = variant_source(self._exercise, wrong)
+        for seed in self._seeds:
+            report = self._grade(subject, source, seed)
+            self._result.wrong_runs += 1
+            if report is not None:
+                self._judge_variant(subject, wrong, report)
+
+    def _judge_variant(self, subject: str, wrong: Wrong, report: Report) -> None:
+        if report.verdict is Verdict.PASSED:
+            self._find(subject, "passes; add a check that it fails")
+            return
+        lacking = sorted(set(wrong.failing) - failed(report))
+        if lacking:
+            self._find(
+                subject, f"must fail {', '.join(lacking)}; it fails {', '.join(sorted(failed(report))) or 'nothing'}"
+            )
+        tag = report.misconception.tag if report.misconception else None
+        if tag != wrong.tag:
+            told = f"is taken for “{tag}”: the two cannot be told apart" if tag else "is not recognised"
+            self._find(subject, told)
+
+    def _kills(self, mutant: Mutant) -> None:
+        report = self._grade(f"a mutant that {mutant.what}", mutant.source, self._seeds[0])
+        self._result.mutants += 1
+        if report is None:
+            return
+        if report.verdict is Verdict.PASSED:
+            self._survives(mutant)
+            return
+        self._result.killed += 1
+        for check in failed(report):
+            self._result.kills[check] = self._result.kills.get(check, 0) + 1
+
+    def _survives(self, mutant: Mutant) -> None:
+        if any(one.line == mutant.line for one in self._exercise.equivalent_mutants):
+            self._result.excused += 1
+            return
+        problem = "passes: add a check that it fails, or list its line under `equivalent_mutants` with a reason"
+        self._find(f"a mutant that {mutant.what}", problem, mutant.diff)
+
+    def _excuses_used(self) -> None:
+        lines = {mutant.line for mutant in self._mutants}
+        for one in self._exercise.equivalent_mutants:
+            if one.line not in lines:
+                self._find("equivalent_mutants", f"no mutant has the line `{one.line}` any more; take it out")
+
+
+def variant_source(exercise: Exercise, wrong: Wrong) -> str:
+    """
+    A wrong variant as code: its own, or the solution with the wrong expressions put in where the outputs are made.
+
+    Expressions speak of tables as tensors; in code a table may be a layer, so its weight is taken.
+    """
+    if wrong.code is not None:
+        return wrong.code
+    tables = {one.name for one in exercise.outputs if one.kind == "table"}
+    lines: list[str] = []
+    for statement in ast.parse(exercise.solution).body:
+        lines.append(ast.unparse(statement))
+        made = {
+            node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        lines += [
+            f"{name} = {_over_weights(text, tables)}" for name, text in (wrong.outputs or {}).items() if name in made
+        ]
+    return "\n".join(lines)
+
+
+def _over_weights(expression: str, tables: set[str]) -> str:
+    class Weights(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return (
+                ast.parse(f"getattr({node.id}, 'weight', {node.id})", mode="eval").body if node.id in tables else node
+            )
+
+    return ast.unparse(Weights().visit(ast.parse(expression, mode="eval")))
+
+
+def failed(report: Report) -> set[str]:
+    """Ids of the checks that have failed."""
+    return {check.id for check in report.checks if check.status is CheckStatus.FAILED}
+
+
+def _why(report: Report) -> str:
+    told = [f"{check.id}: {check.message}" for check in report.checks if check.status is not CheckStatus.PASSED]
+    return " ".join([report.note, report.error.message if report.error else "", *told[:2]]).strip()
+
+
+def tested_question(question: Question) -> Tested:
+    """A question needs no grader: its answers are looked at as they stand."""
+    result = Tested(question.id, right_runs=1, variants=len(question.wrong), wrong_runs=len(question.wrong))
+    task = question.task(1)
+    if task.grade(_written(task.right)).verdict is not Verdict.PASSED:
+        result.findings.append(Finding("the answer", "is not accepted when it is typed in"))
+    for one in question.wrong:
+        report = task.grade(_written(one.answer))
+        if report.misconception is None or report.misconception.tag != one.tag:
+            result.findings.append(Finding(f"the wrong answer “{one.tag}”", "is not recognised when it is typed in"))
+    return result
+
+
+def _written(answer: Any) -> str:  # noqa: ANN401  a number, keys or sizes
+    return ", ".join(str(one) for one in answer) if isinstance(answer, list) else repr(answer)

@@ -1,0 +1,120 @@
+"""`kelolo check`: may these exercises be published?"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, TaskID
+
+from app.authoring import Exercise, ExerciseFaults, Question, load_exercise
+from app.authoring.selftest import SelfTest, Tested, tested_question
+from app.cli.configuration import settings_from
+from app.cli.grade import EXERCISE_FILE, WallsMissing, find_exercise
+from graders.grader import Grader
+from graders.sandbox.walls import missing
+
+NOT_PUBLISHABLE = 1
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Describe the command."""
+    check = subparsers.add_parser("check", help="lint and self-test exercises before they are published")
+    check.add_argument("what", metavar="WHAT", nargs="?", help="an exercise's id or folder, or a folder of them")
+    check.add_argument("--seeds", metavar="N", type=int, default=5, help="seeds that each solution is tried with")
+    check.add_argument("--json", action="store_true", help="print all findings as JSON")
+    check.set_defaults(handler=check_exercises)
+
+
+def check_exercises(args: argparse.Namespace) -> int:
+    """Check, print, and say in the exit code whether all may be published."""
+    console = Console(stderr=args.json, highlight=False)
+    exercises, faults = _load(_folders(args))
+    tested = _test(exercises, console, seeds=max(1, args.seeds))
+    if args.json:
+        told = {"faults": [str(fault) for fault in faults], "exercises": [one.to_json() for one in tested]}
+        print(json.dumps(told, indent=1, ensure_ascii=False))
+    else:
+        _show(console, tested, faults)
+    return NOT_PUBLISHABLE if faults or not all(one.publishable for one in tested) else 0
+
+
+def _folders(args: argparse.Namespace) -> list[Path]:
+    """The folders of the exercises that are meant."""
+    exercises = settings_from(args).exercises
+    named = Path(args.what) if args.what else exercises
+    if named.is_dir() and not (named / EXERCISE_FILE).is_file():
+        found = [path.parent for path in sorted(named.rglob(EXERCISE_FILE))]
+        if found:
+            return found
+    return [find_exercise(args.what or str(exercises), exercises)]
+
+
+def _load(folders: list[Path]) -> tuple[list[Exercise | Question], list[str]]:
+    exercises: list[Exercise | Question] = []
+    faults: list[str] = []
+    for folder in folders:
+        try:
+            exercises.append(load_exercise(folder))
+        except ExerciseFaults as wrong:
+            faults += [str(fault) for fault in wrong.faults]
+    return exercises, faults
+
+
+def _test(exercises: list[Exercise | Question], console: Console, *, seeds: int) -> list[Tested]:
+    tested = [tested_question(one) for one in exercises if isinstance(one, Question)]
+    code = [one for one in exercises if isinstance(one, Exercise)]
+    if not code:
+        return tested
+    advice = missing()
+    if advice:
+        raise WallsMissing(advice=" ".join(advice))
+    with (
+        Progress(console=console, transient=True) as progress,
+        tempfile.TemporaryDirectory(prefix="kelolo-") as scratch,
+        Grader(scratch=Path(scratch)) as grader,
+    ):
+        for exercise in code:
+            bar = progress.add_task(exercise.id)
+            tested.append(SelfTest(exercise, grader, seeds=seeds, progress=_told(progress, bar, exercise.id)).run())
+            progress.remove_task(bar)
+    return tested
+
+
+class _told:  # noqa: N801  used as a function
+    """Moves an exercise's bar on."""
+
+    def __init__(self, progress: Progress, bar: TaskID, name: str) -> None:
+        self._progress, self._bar, self._name = progress, bar, name
+
+    def __call__(self, done: int, total: int, subject: str) -> None:
+        self._progress.update(self._bar, completed=done, total=total, description=f"{self._name}: {escape(subject)}")
+
+
+def _show(console: Console, tested: list[Tested], faults: list[str]) -> None:
+    for fault in faults:
+        console.print(f"[red]{escape(fault)}[/]", soft_wrap=True)
+    for one in tested:
+        mark = "[green]publishable[/]" if one.publishable else "[red]not publishable[/]"
+        console.print(f"[bold]{one.exercise}[/]: {mark}")
+        console.print(f"  {_figures(one)}", soft_wrap=True)
+        for finding in one.findings:
+            console.print(f"  [red]•[/] {escape(finding.subject)} {escape(finding.problem)}", soft_wrap=True)
+            if finding.diff:
+                console.print("\n".join(f"      {line}" for line in escape(finding.diff).splitlines()), soft_wrap=True)
+    console.print(
+        f"{sum(one.publishable for one in tested)} of {len(tested)} publishable; faults in files: {len(faults)}"
+    )
+
+
+def _figures(one: Tested) -> str:
+    said = f"{one.right_runs} right runs, {one.wrong_runs} wrong runs, {one.variants} wrong variants"
+    if not one.mutants:
+        return said
+    kills = ", ".join(f"{check} {count}" for check, count in sorted(one.kills.items(), key=lambda item: -item[1]))
+    wanted = one.mutants - one.excused
+    return (
+        f"{said}; mutants found out: {one.killed} of {wanted} ({one.score:.0%}), equivalent: {one.excused}; by {kills}"
+    )
