@@ -17,8 +17,8 @@ import torch
 from graders.judge import outcome
 from graders.judge.claimed import read
 from graders.judge.printed import printed
-from graders.judge.reference import Programs, Reference
-from graders.judge.trial import Trial, with_inputs
+from graders.judge.reference import Programs, Reference, Start
+from graders.judge.trial import Trial, changed_inputs
 from graders.report import CheckStatus
 from graders.setup import Setup
 from graders.student import claims
@@ -45,13 +45,13 @@ def main() -> None:
         made = claims.claim(student, part, Ended(None, {}, ""))
         found = claims.gradient_frame(claims.gradients(student, part["gradients"], drawn.seed))
         claim = read(made.body, made.tensors, found.body, found.tensors)
-        started = with_inputs(task, names, claim)
+        start = Start(names).having(changed_inputs(task, names, claim))
         trial = Trial(
             task=task,
-            names=started,
+            names=start.names,
             pure=pure,
             claim=claim,
-            reference=Reference(task, started, claim, programs),
+            reference=Reference(task, start, claim, programs),
             seed=drawn.seed,
             lesson=not trials,
             values=drawn.candidates[taken],

@@ -14,8 +14,8 @@ from graders.judge import outcome
 from graders.judge.claimed import ClaimRefused, read
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
-from graders.judge.reference import Names, Programs, Reference
-from graders.judge.trial import Trial, with_inputs
+from graders.judge.reference import Names, Programs, Reference, Start
+from graders.judge.trial import Trial, changed_inputs
 from graders.setup import Setup
 from graders.student.main import warm_up
 from graders.task import Task
@@ -52,7 +52,7 @@ def main(inlet: int, outlet: int) -> None:
 class _Prepared:
     """One trial's reference, before the claim is there."""
 
-    names: Names
+    start: Start
     pure: Names
     values: dict[str, Any]
     seed: int
@@ -75,12 +75,13 @@ class _Judge:
         for order in self._orders:
             names: Names = {"__name__": "__main__", "__builtins__": builtins}
             taken = setup.run(order["candidates"], names)
-            pure = dict(names)
+            start = Start(names)
+            pure = start.fresh()
             ended = self._programs.run(self._task.solution, frozenset(), pure)
             for fault in (ended.fault, *ended.probed.values()):
                 if fault is not None:
                     raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-            self._prepared.append(_Prepared(names, pure, order["candidates"][taken], order["seed"], ended.printed))
+            self._prepared.append(_Prepared(start, pure, order["candidates"][taken], order["seed"], ended.printed))
 
     def take(self, frame: Frame) -> None:
         """Judge the next trial's claim. Raises ClaimRefused."""
@@ -88,13 +89,13 @@ class _Judge:
         made = bytes(packed[: body["claim_bytes"]])
         claim = read(body["claim"], made, body["gradients"], bytes(packed[body["claim_bytes"] :]))
         prepared = self._prepared[len(self._trials)]
-        names = with_inputs(self._task, prepared.names, claim)
+        start = prepared.start.having(changed_inputs(self._task, prepared.start.names, claim))
         trial = Trial(
             task=self._task,
-            names=names,
+            names=start.names,
             pure=prepared.pure,
             claim=claim,
-            reference=Reference(self._task, names, claim, self._programs),
+            reference=Reference(self._task, start, claim, self._programs),
             seed=prepared.seed,
             lesson=not self._trials,
             values=prepared.values,

@@ -79,7 +79,7 @@ def _same_fault(one: Fault | None, other: Fault | None) -> bool:
 def _same_made(one: Made, other: Made) -> bool:
     if (one.kind, one.shape, one.requires_grad) != (other.kind, other.shape, other.requires_grad):
         return False
-    if one.value != other.value:
+    if one.value != other.value or (one.kind == "table" and not one.requires_grad and one.via != other.via):
         return False
     if one.tensor is None or other.tensor is None:
         return one.tensor is other.tensor

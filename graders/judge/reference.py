@@ -10,6 +10,8 @@ The same machinery runs the author's wrong variants, to see whether the student'
 """
 
 import ast
+import copy
+import random
 from types import CodeType
 from typing import Any
 
@@ -55,11 +57,13 @@ class AdoptingProbe(Probe):
 
 
 def _adopting(tree: ast.Module, adopted: frozenset[str]) -> ast.Module:
+    """With an adoption behind the last statement that makes each name: what it was before was not handed over."""
+    last = {name: number for number, statement in enumerate(tree.body) for name in assigned(statement) & adopted}
     body: list[ast.stmt] = []
-    for statement in tree.body:
+    for number, statement in enumerate(tree.body):
         body.append(statement)
-        made = assigned(statement) & adopted
-        body += [ast.copy_location(_adoption(name), statement) for name in sorted(made)]
+        made = sorted(name for name, place in last.items() if place == number)
+        body += [ast.copy_location(_adoption(name), statement) for name in made]
     tree.body = body
     return ast.fix_missing_locations(tree)
 
@@ -90,7 +94,9 @@ class Adoption:
         if self._same_shape and (own is None or tuple(own.shape) != made.shape):
             raise OtherShape(name)
         learns = made.tensor.is_floating_point() and (own is None or own.requires_grad or made.kind == "tensor")
-        leaf = torch.nn.Parameter(made.tensor.clone(), requires_grad=learns)
+        leaf = made.tensor.clone().requires_grad_(learns)
+        if type(own) is torch.nn.Parameter:
+            leaf = torch.nn.Parameter(leaf.detach(), requires_grad=learns)
         self.leaves[name] = leaf
         if isinstance(value, torch.nn.Module) and own is not None:
             _put(value, own, leaf)
@@ -98,7 +104,7 @@ class Adoption:
         return leaf
 
 
-def _put(module: torch.nn.Module, own: torch.Tensor, leaf: torch.nn.Parameter) -> None:
+def _put(module: torch.nn.Module, own: torch.Tensor, leaf: torch.Tensor) -> None:
     """Let the module hold `leaf` wherever it holds its own table."""
     for part in module.modules():
         for name, parameter in list(part.named_parameters(recurse=False)):
@@ -123,21 +129,46 @@ class Programs:
         return run(program, probe, names)
 
 
+class Start:
+    """The state right after the starting code, to which every run of an author's code goes back."""
+
+    def __init__(self, names: Names) -> None:
+        """Now; `names` are the starting code's."""
+        self.names = names
+        self._torch = torch.get_rng_state()
+        self._python = random.getstate()
+        self._generators = [(one, one.get_state()) for one in names.values() if type(one) is torch.Generator]
+
+    def fresh(self, **more: Any) -> Names:  # noqa: ANN401  any values
+        """The names for one run, with all randomness as it was for the student."""
+        torch.set_rng_state(self._torch)
+        random.setstate(self._python)
+        for generator, state in self._generators:
+            generator.set_state(state)
+        return {**self.names, **more}
+
+    def having(self, changed: Names) -> "Start":
+        """The same state, with other values for some names."""
+        other = copy.copy(self)
+        other.names = {**self.names, **changed}
+        return other
+
+
 class Reference:
     """The author's code on one trial's data."""
 
-    def __init__(self, task: Task, names: Names, claim: Claim, programs: Programs) -> None:
+    def __init__(self, task: Task, start: Start, claim: Claim, programs: Programs) -> None:
         """
         One trial.
 
         Args:
             task: the exercise.
-            names: the starting code's names on this trial.
+            start: the starting code's state on this trial, with the student's inputs.
             claim: the student's.
             programs: shared by all trials.
         """
         self._task, self._claim, self._programs = task, claim, programs
-        self._names = names
+        self._start = start
         self._runs: dict[tuple[str, ...], tuple[Names, Adoption] | None] = {}
 
     def given(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
@@ -156,7 +187,7 @@ class Reference:
         if not all(one.readable for one in made.values()):
             return None
         adoption = Adoption(made, same_shape=False)
-        names = {**self._names, _ADOPT: adoption}
+        names = self._start.fresh(**{_ADOPT: adoption})
         ended = self._programs.run(self._task.solution, frozenset(adopted), names)
         return None if ended.fault is not None else (names, adoption)
 
@@ -177,7 +208,7 @@ class Reference:
         """What a wrong variant would have handed over, on the student's tables; None if it cannot be the one."""
         tables = {one.name for one in self._task.outputs if one.kind == "table"}
         made = {name: self._claim.made(name) for name in tables if self._claim.made(name).readable}
-        names = {**self._names, _ADOPT: Adoption(made, same_shape=True)}
+        names = self._start.fresh(**{_ADOPT: Adoption(made, same_shape=True)})
         order = self._task.student_part()
         ended = self._programs.run(code, frozenset(made), names)
         if any(one["type"] == OtherShape.__name__ for one in (ended.fault, *ended.probed.values()) if one):

@@ -165,11 +165,10 @@ def _holds(rule: str, names: Names) -> bool:
         return False
 
 
-def with_inputs(task: Task, names: Names, claim: Claim) -> Names:
-    """The starting code's names with the inputs that the student has changed in a way that is allowed."""
-    changed = {
+def changed_inputs(task: Task, names: Names, claim: Claim) -> Names:
+    """The inputs that the student has changed in a way that is allowed, as the student left them."""
+    return {
         one.name: claim.inputs[one.name].tensor
         for one in task.inputs
         if one.name in claim.inputs and not spoilt_input(task, names, claim, one.name)
     }
-    return {**names, **changed}
