@@ -28,8 +28,8 @@ _FLIPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
 }
+_CUT = ("cuts the gradient", "({0}).detach()")
 _WRAPPED = {
-    "cuts the gradient": "({0}).detach()",
     "reverses the order": "({0}).flip(0)",
     "rounds to whole numbers": "({0}).long()",
     "scales": "({0}) * 1.5",
@@ -91,6 +91,8 @@ class _Roles:
     def __init__(self, exercise: Exercise) -> None:
         self.sizes = [name for name, param in exercise.params.items() if isinstance(param, IntegerParam)]
         self.tensors = [one.name for one in exercise.inputs] + _siblings(exercise)
+        # where nothing is to learn, a gradient that is cut is no fault
+        self.learns = any(one.kind == "table" for one in exercise.outputs)
         self.outputs = [one.name for one in exercise.outputs if one.kind == "tensor"]
 
     def others(self, name: str) -> list[str]:
@@ -125,9 +127,9 @@ def _changes(node: ast.AST, roles: _Roles) -> Iterator[Change]:
         case ast.Call():
             yield from _of_call(node)
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in roles.outputs:
-            yield from _of_result(value)
+            yield from _of_result(value, roles)
         case ast.Return(value=ast.expr() as value):
-            yield from _of_result(value)
+            yield from _of_result(value, roles)
         case ast.Expr() | ast.AugAssign():
             yield "drops a line", lambda _: ast.Pass()
 
@@ -172,9 +174,9 @@ def _of_call(call: ast.Call) -> Iterator[Change]:
         yield "stops counting early", _as_expression(f"torch.arange({ast.unparse(call.args[0])} - 1)")
 
 
-def _of_result(value: ast.expr) -> Iterator[Change]:
+def _of_result(value: ast.expr, roles: _Roles) -> Iterator[Change]:
     text = ast.unparse(value)
-    for what, pattern in _WRAPPED.items():
+    for what, pattern in (*_WRAPPED.items(), *([_CUT] if roles.learns else [])):
         yield what, _with(value=ast.parse(pattern.format(text), mode="eval").body)
 
 
