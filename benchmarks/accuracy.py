@@ -58,12 +58,12 @@ class Case:
     @property
     def must_fail(self) -> set[str]:
         """Ids of the checks that must fail; labels write spaces where ids have hyphens."""
-        return {one.replace(" ", "-") for one in self.label["failing"]}
+        return {one.replace(" ", "-").replace("_", "-") for one in self.label["failing"]}
 
     @property
     def may_fail(self) -> set[str]:
         """Ids of those that may fail as well."""
-        return {one.replace(" ", "-") for one in self.label["also_ok"]}
+        return {one.replace(" ", "-").replace("_", "-") for one in self.label["also_ok"]}
 
 
 @dataclass
