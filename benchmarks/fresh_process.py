@@ -16,9 +16,10 @@ import torch
 
 from graders.judge import outcome
 from graders.judge.claimed import read
+from graders.judge.inputs import changed_inputs
 from graders.judge.printed import printed
 from graders.judge.reference import Programs, Reference, Start
-from graders.judge.trial import Trial, changed_inputs
+from graders.judge.trial import Trial
 from graders.report import CheckStatus
 from graders.setup import Setup
 from graders.student import claims

@@ -73,6 +73,7 @@ class WrongVariant:
     message: str
     code: str = ""
     expressions: Mapping[str, str] = field(default_factory=dict)  # output -> expression, instead of code
+    when: str = ""  # predicate that recognises it, instead of equal outputs
     failing: tuple[str, ...] = ()
 
 

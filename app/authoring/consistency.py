@@ -28,6 +28,7 @@ def _check_code(document: Document, exercise: Exercise) -> None:
         _parse(document, place, code, mode="exec")
     expressions: list[tuple[Place, str]] = [(("require",), exercise.require)]
     expressions += [(("inputs", number, "valid"), one.valid) for number, one in enumerate(exercise.inputs)]
+    expressions += [(("wrong", number, "when"), one.when) for number, one in enumerate(exercise.wrong)]
     for number, spec in enumerate(exercise.checks):
         for leaf in spec.task_check().leaves:
             expressions += [(("checks", number), one) for one in (leaf.expression, *leaf.accept)]

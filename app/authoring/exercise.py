@@ -50,6 +50,11 @@ class Wrong(Part):
     tag: Slug = Field(description="The misconception's permanent name.")
     code: Code | None = Field(None, description="A whole wrong solution.")
     outputs: Mapping[Name, Line] | None = Field(None, description="Or: expressions by output.")
+    when: str = Field(
+        "",
+        max_length=2000,
+        description="Expression that recognises it, on every trial, where equal outputs would be too narrow.",
+    )
     failing: list[Slug] = Field(description="Ids of the checks that must fail.", max_length=40)
     message: Text = Field(description="What a good teacher would say, without the answer.")
 
@@ -151,5 +156,6 @@ def _variant(wrong: Wrong) -> WrongVariant:
         message=wrong.message,
         code=wrong.code or "",
         expressions=dict(wrong.outputs or {}),
+        when=wrong.when,
         failing=tuple(wrong.failing),
     )

@@ -1,6 +1,7 @@
 """How far two tensors are from each other, in words and in bits."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -68,6 +69,16 @@ def fits(tensor: torch.Tensor, dtype: str) -> bool:
 
 def _tolerance(tensor: torch.Tensor) -> tuple[float, float]:
     return _TOLERANCES.get(tensor.dtype, (0.0, 0.0))
+
+
+def same_value(actual: Any, expected: Any) -> bool:  # noqa: ANN401  any plain values
+    """Plain values: numbers within a millionth, texts, truth values and lists exactly."""
+    if isinstance(expected, tuple | list):
+        same_length = isinstance(actual, list) and len(actual) == len(expected)
+        return same_length and all(map(same_value, actual, expected))
+    if isinstance(actual, bool) or isinstance(expected, bool) or not isinstance(expected, int | float):
+        return type(actual) is type(expected) and bool(actual == expected)
+    return isinstance(actual, int | float) and abs(actual - expected) <= 1e-6 * max(1.0, abs(expected))
 
 
 def same(actual: torch.Tensor, expected: torch.Tensor) -> bool:

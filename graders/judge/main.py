@@ -12,10 +12,11 @@ from typing import Any
 from graders import wire
 from graders.judge import outcome
 from graders.judge.claimed import ClaimRefused, read
+from graders.judge.inputs import changed_inputs
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
 from graders.judge.reference import Names, Programs, Reference, Start
-from graders.judge.trial import Trial, changed_inputs
+from graders.judge.trial import Trial
 from graders.setup import Setup
 from graders.student.main import warm_up
 from graders.task import Task

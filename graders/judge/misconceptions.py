@@ -1,7 +1,8 @@
 """
 Which known wrong idea is behind a student's outputs?
 
-A variant is named only if everything that can be observed is the same on every trial: numbers,
+A variant with a predicate (`when`) is named if that holds on every trial. Another is named only if
+everything that can be observed is the same on every trial: numbers,
 shapes, kinds, what is missing, how it failed and on which ids, and which gradients arrive. Two
 ideas that cannot be told apart by that are never guessed between: the author is told by
 `kelolo check`, and here the first in the author's order is taken.
@@ -10,7 +11,7 @@ ideas that cannot be told apart by that are never guessed between: the author is
 import torch
 
 from graders.judge.claimed import Claim, Fault, Made
-from graders.judge.compare import same
+from graders.judge.compare import same, same_value
 from graders.judge.trial import Trial
 from graders.report import Misconception
 from graders.task import WrongVariant
@@ -27,6 +28,8 @@ def recognise(trials: list[Trial]) -> Misconception | None:
 
 
 def _matches(trial: Trial, variant: WrongVariant) -> bool:
+    if variant.when:
+        return _holds(trial, variant.when)
     if variant.expressions:
         return all(_is_expression(trial, name, text) for name, text in variant.expressions.items())
     other = trial.reference.variant(variant.code, trial.seed)
@@ -36,13 +39,22 @@ def _matches(trial: Trial, variant: WrongVariant) -> bool:
 def _is_expression(trial: Trial, name: str, text: str) -> bool:
     """Is the student's output what this expression over the student's own outputs gives?"""
     made = trial.made(name)
-    if made.tensor is None:
+    if made.tensor is None and made.kind != "value":
         return False
     try:
         value = trial.value_of(text)
     except Exception:  # noqa: BLE001  the student's outputs need not fit it
         return False
+    if made.tensor is None:
+        return same_value(made.value, value)
     return isinstance(value, torch.Tensor) and same(made.tensor, value)
+
+
+def _holds(trial: Trial, predicate: str) -> bool:
+    try:
+        return bool(trial.value_of(predicate))
+    except Exception:  # noqa: BLE001  the student's outputs need not fit it
+        return False
 
 
 def _same_claim(one: Claim, other: Claim) -> bool:
@@ -52,6 +64,7 @@ def _same_claim(one: Claim, other: Claim) -> bool:
         and all(_same_fault(fault, other.probed[name]) for name, fault in one.probed.items())
         and all(_same_made(made, other.made(name)) for name, made in one.outputs.items())
         and _shared(one) == _shared(other)
+        and {name for made in one.defined for name in made[1:]} == {name for made in other.defined for name in made[1:]}
         and all(_same_made(made, other.inputs[name]) for name, made in one.inputs.items())
         and all(_same_gradient(found, other.gradients.get(pair)) for pair, found in one.gradients.items())
     )

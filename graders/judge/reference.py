@@ -176,7 +176,7 @@ class Reference:
         The solution's names when it starts from these outputs of the student.
 
         Returns:
-            None where one of them is not there to start from, or the solution cannot run on them.
+            None where one of them is not there to start from. Where the solution stops on them, what it had made.
         """
         if adopted not in self._runs:
             self._runs[adopted] = self._run(adopted)
@@ -188,8 +188,9 @@ class Reference:
             return None
         adoption = Adoption(made, same_shape=False)
         names = self._start.fresh(**{_ADOPT: adoption})
-        ended = self._programs.run(self._task.solution, frozenset(adopted), names)
-        return None if ended.fault is not None else (names, adoption)
+        # what was made before the solution stopped on the student's values is still what should come out
+        self._programs.run(self._task.solution, frozenset(adopted), names)
+        return names, adoption
 
     def gradient(self, of: str, to: str, seed: int) -> torch.Tensor | None:
         """D (of * r).sum() / d to, of the solution on the student's table; None where there is none."""

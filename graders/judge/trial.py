@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from graders.judge.claimed import Claim, Made
 from graders.judge.explain import explain
+from graders.judge.inputs import spoilt_input
+from graders.judge.predicates import facts
 from graders.judge.reference import Names, Reference
 from graders.report import CheckStatus
 from graders.student import claims
@@ -114,12 +114,19 @@ class Trial:
 
     def value_of(self, expression: str) -> Any:  # noqa: ANN401  any value
         """
-        An author's expression over the starting code's names and the student's outputs as tensors or plain values.
+        An author's expression over the starting code's names, the student's outputs and the facts about them.
+
+        Outputs are tensors (tables too) or plain values; `graders.judge.predicates` lists the facts.
 
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.
         """
-        return eval(expression, {**self.names, **self.own_values()})  # noqa: S307  in the judge's own process
+        return eval(expression, self._known())  # noqa: S307  in the judge's own process
+
+    def _known(self) -> Names:
+        failing = {id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED}
+        about = facts(self.task, self.names, self.claim, source=self.source, failed=failing, lesson=self.lesson)
+        return {**about, **self.names, **self.own_values()}
 
     def own_values(self) -> Names:
         """The student's outputs that can be computed with; names that are not there hide the starting code's."""
@@ -146,29 +153,3 @@ class Trial:
             f"`{name}` was overwritten: {now}. Keep `{name}` as the starting code made it and give your result a name "
             "of its own."
         )
-
-
-def spoilt_input(task: Task, names: Names, claim: Claim, name: str) -> bool:
-    """Has the student put something under an input's name that nothing can be computed from?"""
-    made = claim.inputs.get(name, Made("missing"))
-    own = names[name]
-    if made.tensor is not None and made.tensor.shape == own.shape and torch.equal(made.tensor.to(own.dtype), own):
-        return False
-    rule = next(one.valid for one in task.inputs if one.name == name)
-    return made.tensor is None or not rule or not _holds(rule, {**names, "was": own, name: made.tensor})
-
-
-def _holds(rule: str, names: Names) -> bool:
-    try:
-        return bool(eval(rule, names))  # noqa: S307  the author's expression, in the judge's own process
-    except Exception:  # noqa: BLE001  a value that the rule cannot even be asked about is not valid
-        return False
-
-
-def changed_inputs(task: Task, names: Names, claim: Claim) -> Names:
-    """The inputs that the student has changed in a way that is allowed, as the student left them."""
-    return {
-        one.name: claim.inputs[one.name].tensor
-        for one in task.inputs
-        if one.name in claim.inputs and not spoilt_input(task, names, claim, one.name)
-    }

@@ -7,7 +7,7 @@ import torch
 
 from graders.judge import words
 from graders.judge.claimed import Made
-from graders.judge.compare import Mismatch, compare
+from graders.judge.compare import Mismatch, compare, same_value
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
 from graders.student import claims
 from graders.task import Check
@@ -44,18 +44,9 @@ def _value(trial: Trial, check: Check, made: Made) -> Outcome:
     if made.kind != "value":
         return failed(f"`{check.of}` is {words.kind(made)}; a plain number or text is expected.")
     expected = list(_right(trial, check))
-    if any(_same_value(made.value, one) for _, one in expected):
+    if any(same_value(made.value, one) for _, one in expected):
         return passed()
     return failed(check.message or f"`{check.of}` is {made.value!r:.80}, which is not what it should be.")
-
-
-def _same_value(actual: Any, expected: Any) -> bool:  # noqa: ANN401  any plain values
-    if isinstance(expected, tuple | list):
-        same_length = isinstance(actual, list) and len(actual) == len(expected)
-        return same_length and all(map(_same_value, actual, expected))
-    if isinstance(actual, bool) or isinstance(expected, bool) or not isinstance(expected, int | float):
-        return type(actual) is type(expected) and bool(actual == expected)
-    return isinstance(actual, int | float) and abs(actual - expected) <= 1e-6 * max(1.0, abs(expected))
 
 
 def _right(trial: Trial, check: Check) -> Iterator[tuple[tuple[str, ...], Any]]:

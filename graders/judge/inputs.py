@@ -1,0 +1,33 @@
+"""The inputs: may a student's own value stand where the starting code put another?"""
+
+import torch
+
+from graders.judge.claimed import Claim, Made
+from graders.judge.reference import Names
+from graders.task import Task
+
+
+def spoilt_input(task: Task, names: Names, claim: Claim, name: str) -> bool:
+    """Has the student put something under an input's name that nothing can be computed from?"""
+    made = claim.inputs.get(name, Made("missing"))
+    own = names[name]
+    if made.tensor is not None and made.tensor.shape == own.shape and torch.equal(made.tensor.to(own.dtype), own):
+        return False
+    rule = next(one.valid for one in task.inputs if one.name == name)
+    return made.tensor is None or not rule or not _holds(rule, {**names, "was": own, name: made.tensor})
+
+
+def _holds(rule: str, names: Names) -> bool:
+    try:
+        return bool(eval(rule, names))  # noqa: S307  the author's expression, in the judge's own process
+    except Exception:  # noqa: BLE001  a value that the rule cannot even be asked about is not valid
+        return False
+
+
+def changed_inputs(task: Task, names: Names, claim: Claim) -> Names:
+    """The inputs that the student has changed in a way that is allowed, as the student left them."""
+    return {
+        one.name: claim.inputs[one.name].tensor
+        for one in task.inputs
+        if one.name in claim.inputs and not spoilt_input(task, names, claim, one.name)
+    }

@@ -1,0 +1,108 @@
+"""
+What an author's expression may ask about a student's run, beside the values themselves.
+
+    missing(name)        is this output not there?
+    kind(name)           missing, tensor, table, array, value or other
+    via(name)            how a table was found: tensor, parameter, weight, only-parameter, nothing, several
+    learns(name)         does it take a gradient?
+    spoilt(name)         was this input overwritten with something that nothing can be computed from?
+    gradient(of, to)     the gradient that arrived, or None
+    same(a, b)           are two tensors equal within their precision? False on anything odd
+    fault                what ended the code: .type .message .targets .operands (tensors by name); None if nothing did
+    probed(name)         the same for the line of the probe that was to make this output
+    unfinished           outputs that are made inside functions only
+    assigned             names that the student's text stores into outside functions
+    uses                 what the text uses, as in the check of that name
+    failed               ids of the checks that failed on this trial
+    lesson               is this the lesson's own trial?
+"""
+
+import ast
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from graders.judge import compare
+from graders.judge.claimed import Claim, Fault
+from graders.judge.constructs import constructs
+from graders.judge.inputs import spoilt_input
+from graders.judge.reference import Names
+from graders.student.execution import assigned
+from graders.task import Task
+
+
+@dataclass(frozen=True)
+class ToldFault:
+    """A fault as an author's expression sees it."""
+
+    type: str
+    message: str
+    line: int | None
+    targets: tuple[str, ...]
+    operands: dict[str, torch.Tensor | None]
+
+
+def facts(task: Task, names: Names, claim: Claim, *, source: str, failed: set[str], lesson: bool) -> Names:
+    """
+    The names above.
+
+    Args:
+        task: the exercise.
+        names: the starting code's.
+        claim: the student's.
+        source: the student's text; read, never run.
+        failed: ids of the checks that have failed on this trial so far.
+        lesson: is this the lesson's trial?
+    """
+    return {
+        "missing": lambda name: claim.made(name).kind == "missing",
+        "kind": lambda name: claim.made(name).kind,
+        "via": lambda name: claim.made(name).via,
+        "learns": lambda name: claim.made(name).requires_grad,
+        "spoilt": lambda name: spoilt_input(task, names, claim, name),
+        "gradient": lambda of, to: _tensor(claim.gradients.get(f"{of}>{to}")),
+        "same": _same,
+        "fault": _told(claim.fault),
+        "probed": lambda name: _told(claim.probed.get(name)),
+        "unfinished": {name for one in claim.defined for name in one[1:]},
+        "assigned": _assigned(source),
+        "uses": _uses(source, task.setup),
+        "failed": failed,
+        "lesson": lesson,
+    }
+
+
+def _tensor(found: Any) -> torch.Tensor | None:  # noqa: ANN401  tensor or word
+    return found if isinstance(found, torch.Tensor) else None
+
+
+def _same(one: Any, other: Any) -> bool:  # noqa: ANN401  whatever an author compares
+    both = isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)
+    return both and compare.same(one, other)
+
+
+def _told(fault: Fault | None) -> ToldFault | None:
+    if fault is None:
+        return None
+    operands = {name: made.tensor for name, made in fault.operands.items()}
+    return ToldFault(fault.type, fault.message, fault.line, fault.targets, operands)
+
+
+@lru_cache(maxsize=4)
+def _assigned(source: str) -> frozenset[str]:
+    try:
+        body = ast.parse(source.removeprefix("\ufeff")).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    outside = [one for one in body if not isinstance(one, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)]
+    return frozenset(name for statement in outside for name in assigned(statement))
+
+
+@lru_cache(maxsize=4)
+def _uses(source: str, setup: str) -> frozenset[str]:
+    try:
+        return frozenset(constructs(source, setup))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
