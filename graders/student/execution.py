@@ -169,11 +169,18 @@ def _raised_name(call: Callable[[], object]) -> str:
     return ""
 
 
-def assigned(statement: ast.stmt) -> frozenset[str]:
-    """The names that a statement, or one nested in it, stores into."""
-    return frozenset(
-        node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+def assigned(statement: ast.AST) -> frozenset[str]:
+    """The module's names that a statement, or one nested in it, stores into; what is local elsewhere does not count."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return frozenset({statement.name})
+    if isinstance(statement, _SCOPES):
+        return frozenset()
+    if isinstance(statement, ast.Name):
+        return frozenset({statement.id}) if isinstance(statement.ctx, ast.Store) else frozenset()
+    return frozenset().union(*(assigned(child) for child in ast.iter_child_nodes(statement)))
+
+
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def targets_at(tree: ast.Module, line: int, column: int | None) -> list[str]:

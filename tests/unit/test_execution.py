@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from graders.student.execution import Program, targets_at
+from graders.student.execution import Program, assigned, targets_at
 
 
 def fault(source: str) -> dict[str, object]:
@@ -46,3 +46,21 @@ def test_text_that_does_not_parse_keeps_its_line() -> None:
     """A syntax error is a fault with a line, and nothing has run."""
     found = fault("x = 1\ny = (2\n")
     assert (found["type"], found["line"], found["parsed"]) == ("SyntaxError", 2, False)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("a = b = 1", {"a", "b"}),
+        ("a, (b, *c) = f()", {"a", "b", "c"}),
+        ("for i in x:\n    y = i", {"i", "y"}),
+        ("def f(x):\n    y = x", {"f"}),
+        ("class C:\n    table = 1", {"C"}),
+        ("a = [i for i in x]", {"a"}),
+        ("a = lambda x: (y := x)", {"a"}),
+        ("a.b = c[0] = 1", set()),
+    ],
+)
+def test_only_names_of_the_module_are_assigned(source: str, names: set[str]) -> None:
+    """What a function, class or comprehension keeps to itself is not made by the statement."""
+    assert assigned(ast.parse(source).body[0]) == names
