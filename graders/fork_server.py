@@ -8,7 +8,7 @@ them, so that what the judge knows is not even in the memory of a student's proc
 
 The protocol, one JSON message a packet:
 
-    {"do": "fork", "scratch": …, "memory_mib": …, "wall_time_s": …} + 3 descriptors (job, answer, output)
+    {"do": "fork", "scratch": …, "uid": …, "memory_mib": …, "wall_time_s": …} + 3 descriptors (job, answer, output)
         -> {"pid": …} + 1 pidfd
     {"do": "reap", "pid": …}  -> {"status": wait status}      blocks until it is gone
     {"do": "bury", "pid": …}  -> no answer: reaped when it is gone
@@ -47,7 +47,7 @@ class Entry(Protocol):
         """Has a student's code begun?"""
 
 
-def serve(entry: Entry, *, descriptor: int, packages: str) -> None:
+def serve(entry: Entry, *, descriptor: int, packages: str, own_world: bool) -> None:
     """
     Warm up, then fork whenever asked, until the parent closes the socket.
 
@@ -55,10 +55,11 @@ def serve(entry: Entry, *, descriptor: int, packages: str) -> None:
         entry: what a fork runs.
         descriptor: of the socket to the parent.
         packages: the folder that torch is in.
+        own_world: are we in namespaces of our own? Then /proc shows nobody else, and may be read.
     """
     _offer_exit()
     entry.warm_up()
-    walls = Walls.prepare([str(Path(os.__file__).parent), packages])
+    walls = Walls.prepare([str(Path(os.__file__).parent), packages], own_world=own_world)
     _hide_platform()
     gc.collect()
     gc.freeze()  # else the first collection in a fork copies every page of the heap
@@ -117,9 +118,11 @@ def _become_run(order: dict[str, Any], received: list[int], *, walls: Walls, ent
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     inlet, outlet, printed = received
-    os.chdir(order["scratch"])
+    os.chdir(order["scratch"])  # before the user changes: the way there may be open to us only
     ruleset = walls.files.ruleset(order["scratch"])
     descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, ruleset=ruleset)
-    walls.enclose(descriptors.RULESET, memory_mib=order["memory_mib"], wall_time_s=order["wall_time_s"])
+    walls.enclose(
+        descriptors.RULESET, uid=order["uid"], memory_mib=order["memory_mib"], wall_time_s=order["wall_time_s"]
+    )
     entry.main(descriptors.INLET, descriptors.OUTLET)
     os._exit(0)

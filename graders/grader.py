@@ -7,28 +7,25 @@ The trusted parent: from a source text to a Report, through two warm processes.
     parent:  how the run ended + outcomes -> verdict
 """
 
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from graders.faults import GraderFault
+from graders.places import Budget, Places
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
+from graders.runs import Ended, Output, Run
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
 from graders.verdicts import sentence, verdict_of
-from graders.warm import JUDGE_PIPE_BYTES, Ended, Output, Run, WarmProcess
+from graders.warm import JUDGE_PIPE_BYTES
 from graders.wire import Frame, FrameType
 
 _JUDGE_TIME_S = 20.0
 _START_TIME_S = 20.0
-_JUDGE_MEMORY_MIB = 1024
+_JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=_JUDGE_TIME_S)
 _KIB = 1024
-_ROLES = ("student", "judge")
 _AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
 
 
@@ -70,21 +67,6 @@ class Handed:
         self.waiting.clear()
 
 
-@dataclass(frozen=True)
-class Place:
-    """A forked run behind its walls, with the folder it may write in."""
-
-    run: Run
-    folder: Path
-    memory_mib: int
-    wall_time_s: float
-
-    def close(self) -> None:
-        """End the run and remove its folder; rmtree does not follow what a student may have put there."""
-        self.run.end()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
 class Grader:
     """
     One slot: two warm processes and the way through them. Not thread-safe.
@@ -93,32 +75,24 @@ class Grader:
     their walls.
     """
 
-    def __init__(self, *, scratch: Path) -> None:
-        """`scratch`: where each run's own folder is made; created if missing."""
-        self._scratch = scratch
-        self._warm: dict[str, WarmProcess] = {}
-        self._spare: dict[str, Place] = {}
+    def __init__(self, *, scratch: Path, namespaces: bool | None = None) -> None:
+        """
+        Nothing is started yet.
+
+        Args:
+            scratch: where each run's own folder is made; created if missing.
+            namespaces: put the warm processes into worlds of their own (bubblewrap); None where that is possible.
+        """
+        self._places = Places(scratch, namespaces=namespaces)
 
     def __enter__(self) -> Self:
         """Start the warm processes: some seconds. Raises GraderFault."""
-        self._scratch.mkdir(parents=True, exist_ok=True)
-        started = [self._start(role) for role in _ROLES]
-        try:
-            for warm in started:
-                warm.wait_until_ready()
-        except GraderFault:
-            self.__exit__()
-            raise
+        self._places.open()
         return self
 
     def __exit__(self, *_: object) -> None:
         """End them."""
-        for place in self._spare.values():
-            place.close()
-        for warm in self._warm.values():
-            warm.close()
-        self._spare.clear()
-        self._warm.clear()
+        self._places.close()
 
     def grade(self, task: Task, source: str, *, seed: str) -> Report:
         """
@@ -135,13 +109,14 @@ class Grader:
         trials = draw_trials(task, seed)
         begun = time.perf_counter()
         output = _output(task)
-        with self._student(task.limits) as run:
+        with self._places.take("student", _budget(task.limits)) as run:
             _send(run, _order(task, source, trials[0]))  # the student's run starts while the judge gets its order
-            with self._place("judge", memory_mib=_JUDGE_MEMORY_MIB, wall_time_s=_JUDGE_TIME_S) as judge:
+            with self._places.take("judge", _JUDGE_BUDGET) as judge:
                 _send(judge, _judge_order(task, source, trials))
                 handed = _converse(run, task, trials, output=output, judge=judge)
                 ran = time.perf_counter()
                 outcome = _judge(judge, handed) if handed.claims else {}
+        self._after(handed)
         judged = time.perf_counter()
         timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
         return _report(task, handed, outcome, output=output, timing=timing, seed=seed)
@@ -151,68 +126,25 @@ class Grader:
         begun = time.perf_counter()
         output = _output(task)
         trials = draw_trials(task, "run")[:1]
-        with self._student(task.limits) as run:
+        with self._places.take("student", _budget(task.limits)) as run:
             _send(run, _order(task, source, trials[0]))
             handed = _converse(run, task, trials, output=output)
+        self._after(handed)
         took = _ms(time.perf_counter() - begun)
         return _run_report(task, handed, output=output, timing=Timing(run=took, total=took))
 
     def prepare(self, limits: Limits | None = None) -> None:
         """Fork the next runs ahead; `limits` are those that the next submission will most likely have."""
-        limits = limits or Limits()
-        wanted = {
-            "student": (limits.memory_mib, limits.wall_time_s),
-            "judge": (_JUDGE_MEMORY_MIB, _JUDGE_TIME_S),
-        }
-        for role, (memory_mib, wall_time_s) in wanted.items():
-            if role not in self._spare:
-                self._spare[role] = self._fork(role, memory_mib=memory_mib, wall_time_s=wall_time_s)
+        self._places.prepare("student", _budget(limits or Limits()))
+        self._places.prepare("judge", _JUDGE_BUDGET)
 
-    def _student(self, limits: Limits) -> AbstractContextManager[Run]:
-        return self._place("student", memory_mib=limits.memory_mib, wall_time_s=limits.wall_time_s)
+    def _after(self, handed: Handed) -> None:
+        if handed.ended is not None:
+            self._places.look_after("student")
 
-    @contextmanager
-    def _place(self, role: str, *, memory_mib: int, wall_time_s: float) -> Iterator[Run]:
-        """A run that waits for its order; gone at the end, with all that it wrote."""
-        place = self._spare.pop(role, None)
-        if place is not None and not self._fits(place, memory_mib=memory_mib, wall_time_s=wall_time_s):
-            place.close()
-            place = None
-        if place is None:
-            place = self._fork(role, memory_mib=memory_mib, wall_time_s=wall_time_s)
-        try:
-            yield place.run
-        finally:
-            place.close()
 
-    @staticmethod
-    def _fits(place: Place, *, memory_mib: int, wall_time_s: float) -> bool:
-        return place.run.alive() and (place.memory_mib, place.wall_time_s) == (memory_mib, wall_time_s)
-
-    def _fork(self, role: str, *, memory_mib: int, wall_time_s: float) -> Place:
-        """A new run; a warm process that has died is replaced. Raises GraderFault."""
-        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch)).resolve()
-        try:
-            run = self._fork_in(folder, role, memory_mib=memory_mib, wall_time_s=wall_time_s)
-        except GraderFault:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return Place(run, folder, memory_mib, wall_time_s)
-
-    def _fork_in(self, folder: Path, role: str, *, memory_mib: int, wall_time_s: float) -> Run:
-        if not self._warm[role].alive():
-            self._start(role).wait_until_ready()
-        try:
-            return self._warm[role].fork(scratch=folder, memory_mib=memory_mib, wall_time_s=wall_time_s)
-        except GraderFault:
-            self._start(role).wait_until_ready()
-            return self._warm[role].fork(scratch=folder, memory_mib=memory_mib, wall_time_s=wall_time_s)
-
-    def _start(self, role: str) -> WarmProcess:
-        if role in self._warm:
-            self._warm.pop(role).close()
-        self._warm[role] = WarmProcess(role)
-        return self._warm[role]
+def _budget(limits: Limits) -> Budget:
+    return Budget(limits.memory_mib, limits.wall_time_s)
 
 
 def _output(task: Task) -> Output:

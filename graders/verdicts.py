@@ -3,12 +3,13 @@
 import signal
 
 from graders.report import CheckResult, CheckStatus, Verdict
+from graders.runs import Ended
 from graders.task import Limits
-from graders.warm import Ended
 
 _BY_END = {
     "time": Verdict.TIME_LIMIT,
     "memory": Verdict.MEMORY_LIMIT,
+    "disk": Verdict.OUTPUT_LIMIT,
     "output": Verdict.OUTPUT_LIMIT,
     "gone": Verdict.CRASHED,
     "garbled": Verdict.CRASHED,
@@ -46,6 +47,8 @@ def sentence(verdict: Verdict, ended: Ended | None, limits: Limits) -> str:
             )
         case Verdict.MEMORY_LIMIT:
             return f"Your code asked for more than the {limits.memory_mib} MiB of memory that a run may use."
+        case Verdict.OUTPUT_LIMIT if ended is not None and ended.how == "disk":
+            return "Your code wrote more into files than a run may and was ended. Write less."
         case Verdict.OUTPUT_LIMIT:
             return f"Your code printed more than {limits.output_abort_kib} KiB and was ended. Print less."
         case Verdict.CRASHED:

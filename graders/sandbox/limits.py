@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MIB = 1024 * 1024
+THREADS = 64
 PAGE = resource.getpagesize()
 
 
@@ -23,7 +24,7 @@ def footprint() -> Footprint:
     return Footprint(address_space=pages[0] * PAGE, data=pages[5] * PAGE, resident=pages[1] * PAGE)
 
 
-def apply(*, held: Footprint, memory_mib: int, cpu_s: int) -> None:
+def apply(*, held: Footprint, memory_mib: int, cpu_s: int, own_user: bool) -> None:
     """
     Bound this process.
 
@@ -31,6 +32,8 @@ def apply(*, held: Footprint, memory_mib: int, cpu_s: int) -> None:
         held: the warm process's own size; the budget comes on top of it.
         memory_mib: heap and private maps the run may add.
         cpu_s: CPU seconds, a net under the parent's wall time.
+        own_user: will the run be a user of its own? Only then can its threads be counted by the kernel: the
+            limit goes by user. Elsewhere the address space bounds them, through their stacks.
     """
     budget = memory_mib * MIB
     bounds = {
@@ -41,9 +44,10 @@ def apply(*, held: Footprint, memory_mib: int, cpu_s: int) -> None:
         resource.RLIMIT_FSIZE: (16 * MIB, 16 * MIB),
         resource.RLIMIT_NOFILE: (64, 64),
         resource.RLIMIT_CORE: (0, 0),
-        resource.RLIMIT_NPROC: (64, 64),
         resource.RLIMIT_MSGQUEUE: (0, 0),
         resource.RLIMIT_MEMLOCK: (0, 0),
     }
+    if own_user:
+        bounds[resource.RLIMIT_NPROC] = (THREADS, THREADS)
     for limit, bound in bounds.items():
         resource.setrlimit(limit, bound)

@@ -6,11 +6,12 @@ it forbids the calls that raise the others.
 """
 
 import ctypes.util
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from graders.sandbox import landlock, limits, privileges, syscalls
+from graders.sandbox import identity, landlock, limits, privileges, syscalls
 
 # torch prints a line at its first operation if it cannot read what the processor can do
 _PROCESSOR_FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
@@ -25,35 +26,43 @@ class Walls:
     program: bytes  # compiled seccomp list
     files: landlock.Files
     held: limits.Footprint
+    libraries_open: bool
 
     @classmethod
-    def prepare(cls, libraries: list[str]) -> "Walls":
+    def prepare(cls, libraries: list[str], *, own_world: bool) -> "Walls":
         """
         Compile what can be compiled ahead.
 
         Args:
             libraries: folders that hold Python's and torch's files.
+            own_world: is /proc ours alone?
 
         Raises:
             OSError: seccomp or Landlock is missing on this machine.
         """
         paths = [Path(one).resolve() for one in (*libraries, *_LIBRARIES, *_PROCESSOR_FACTS, *_DEVICES)]
+        paths += [Path("/proc"), Path("/tmp")] if own_world else []  # noqa: S108  empty, and only to be looked at
         files = landlock.Files(list(dict.fromkeys(paths)))
-        return cls(syscalls.compile_filter(), files, limits.footprint())
+        open_ = identity.open_to_all([Path(one).resolve() for one in libraries])
+        return cls(syscalls.compile_filter(), files, limits.footprint(), open_)
 
-    def enclose(self, ruleset: int, *, memory_mib: int, wall_time_s: float) -> None:
+    def enclose(self, ruleset: int, *, uid: int | None, memory_mib: int, wall_time_s: float) -> None:
         """
         Enclose this process for ever.
 
         Args:
             ruleset: of `files`, for this run.
+            uid: the user to become, where we are root.
             memory_mib: what the run may use on top of what the warm process holds.
             wall_time_s: kept by the parent; the limit on CPU time lies a little above it.
 
         Raises:
             OSError: a wall cannot be raised; run nothing then.
         """
-        limits.apply(held=self.held, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2)
+        limits.apply(held=self.held, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2, own_user=uid is not None)
+        parent = os.getppid()
+        identity.assume(uid, libraries_open=self.libraries_open)
+        privileges.die_with_parent(parent)  # changing the user has cleared it
         privileges.forbid_new()
         landlock.restrict(ruleset)
         syscalls.load(self.program)

@@ -1,0 +1,160 @@
+"""
+Places to run in: forks of the two warm processes, each with its user and its folder.
+
+What a submission needs is forked ahead when there is time. A warm process is replaced when it has died, when
+it does not answer, after a run that did not end cleanly and left it silent, and after so many forks.
+"""
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from graders.faults import GraderFault
+from graders.runs import Run
+from graders.sandbox import bubblewrap
+from graders.sandbox.identity import uid_for
+from graders.warm import ForkOrder, WarmProcess
+
+ROLES = ("student", "judge")
+FORKS_BEFORE_NEW = 5_000  # a warm process is replaced after so many, whatever it looks like
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one run may use."""
+
+    memory_mib: int
+    wall_time_s: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """A forked run behind its walls, with the folder it may write in."""
+
+    run: Run
+    folder: Path
+    budget: Budget
+
+    def close(self) -> None:
+        """End the run and remove its folder; rmtree does not follow what a student may have put there."""
+        self.run.end()
+        remove_tree(self.folder)
+
+
+class Places:
+    """The places of one slot. Not thread-safe."""
+
+    def __init__(self, scratch: Path, *, namespaces: bool | None = None) -> None:
+        """
+        Nothing is started yet.
+
+        Args:
+            scratch: where each run's own folder is made; created if missing.
+            namespaces: put the warm processes into worlds of their own; None where that is possible.
+        """
+        self._scratch = scratch.absolute()
+        self._namespaces = not bubblewrap.unavailable() if namespaces is None else namespaces
+        self._uid = uid_for(next(_numbers))
+        self._warm: dict[str, WarmProcess] = {}
+        self._spare: dict[str, Place] = {}
+
+    def open(self) -> None:
+        """Start the warm processes: some seconds. Raises GraderFault."""
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        started = [self._start(role) for role in ROLES]
+        try:
+            for warm in started:
+                warm.wait_until_ready()
+        except GraderFault:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End everything."""
+        for place in self._spare.values():
+            place.close()
+        for warm in self._warm.values():
+            warm.close()
+        self._spare.clear()
+        self._warm.clear()
+
+    def prepare(self, role: str, budget: Budget) -> None:
+        """Fork the next run of a kind ahead. Raises GraderFault."""
+        if role not in self._spare:
+            self._spare[role] = self._fork(role, budget)
+
+    @contextmanager
+    def take(self, role: str, budget: Budget) -> Iterator[Run]:
+        """A run that waits for its order; gone at the end, with all that it wrote."""
+        place = self._spare.pop(role, None)
+        if place is not None and (place.budget != budget or not place.run.alive()):
+            place.close()
+            place = None
+        if place is None:
+            place = self._fork(role, budget)
+        try:
+            yield place.run
+        finally:
+            place.close()
+
+    def look_after(self, role: str) -> None:
+        """After a run that did not end cleanly: replace its warm process unless it answers. Raises GraderFault."""
+        if not self._warm[role].answers():
+            self._replace(role)
+
+    def _fork(self, role: str, budget: Budget) -> Place:
+        """A new run; a warm process that has died or done its share is replaced. Raises GraderFault."""
+        if not self._warm[role].alive() or self._warm[role].forks >= FORKS_BEFORE_NEW:
+            self._replace(role)
+        folder = self._folder()
+        order = ForkOrder(folder, self._uid, budget.memory_mib, budget.wall_time_s)
+        try:
+            try:
+                run = self._warm[role].fork(order)
+            except GraderFault:
+                self._replace(role)
+                run = self._warm[role].fork(order)
+        except GraderFault:
+            remove_tree(folder)
+            raise
+        return Place(run, folder, budget)
+
+    def _folder(self) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch)).resolve()
+        if self._uid is not None:
+            os.chown(folder, self._uid, self._uid)
+        return folder
+
+    def _replace(self, role: str) -> None:
+        self._start(role).wait_until_ready()
+
+    def _start(self, role: str) -> WarmProcess:
+        if role in self._spare:
+            self._spare.pop(role).close()
+        if role in self._warm:
+            self._warm.pop(role).close()
+        self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self._namespaces)
+        return self._warm[role]
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a run's folder, whatever permissions the run has put on what is in it."""
+
+    def open_and_retry(function: object, path: str, _: object) -> None:
+        parent = Path(path).parent
+        for one in (parent, Path(path)):
+            if not one.is_symlink():
+                one.chmod(0o700)
+        if callable(function):
+            function(path)
+
+    try:
+        shutil.rmtree(folder, onerror=open_and_retry)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,297 @@
+"""
+One run from the parent's side: pipes, deadline, watch, kill.
+
+Everything that comes back from a run is bytes of unknown intent. They are bounded before they are
+read, parsed only as far as the frame, and a run that misbehaves is killed by pidfd, which cannot
+hit another process that has got its number since.
+"""
+
+import contextlib
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from graders.wire import HEADER, Frame, FrameType, decode_body, read_header
+
+_WATCH_S = 0.01  # how often a run's memory and folder are looked at
+_MIB = 1024 * 1024
+_PIPE_BYTES = 64 * 1024
+_DRAINS = 16  # pipes emptied at one go: bounded, so that a flood cannot keep the watch from its rounds
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_FOLDER_BYTES, _FOLDER_FILES = 64 * _MIB, 1000
+
+
+class Ended(Exception):
+    """A run is over without the frame that was waited for; `how` says why."""
+
+    def __init__(self, how: str, *, status: int | None = None) -> None:
+        """`how`: time | memory | disk | output | gone | garbled. `status`: the wait status, where it is known."""
+        super().__init__(how)
+        self.how = how
+        self.status = status
+
+
+@dataclass
+class Output:
+    """What a run printed, as far as it is kept."""
+
+    keep_bytes: int
+    abort_bytes: int
+    kept: bytearray = field(default_factory=bytearray)
+    seen_bytes: int = 0
+
+    def add(self, part: bytes) -> None:
+        """Keep the beginning, count the rest."""
+        self.seen_bytes += len(part)
+        self.kept += part[: max(0, self.keep_bytes - len(self.kept))]
+
+    @property
+    def truncated(self) -> bool:
+        """Was there more than is kept?"""
+        return self.seen_bytes > len(self.kept)
+
+    def check(self) -> None:
+        """Raise Ended if so much was printed that the run is to be ended."""
+        if self.seen_bytes > self.abort_bytes:
+            raise Ended("output")
+
+
+@dataclass(frozen=True)
+class Pipes:
+    """Our ends."""
+
+    job: int
+    answer: int
+    output: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What is watched from outside."""
+
+    resident_bytes: int
+    folder: Path
+
+
+class Run:
+    """One forked process, from its job to its end."""
+
+    def __init__(
+        self, pidfd: int, pipes: Pipes, limit: Limit, *, reap: Callable[[], int], bury: Callable[[], None]
+    ) -> None:
+        """
+        Of a fork that waits for its job; the descriptors are ours from now on.
+
+        Args:
+            pidfd: of the process.
+            pipes: to and from it.
+            limit: what it may hold.
+            reap: wait for its end and give the wait status. Raises GraderFault.
+            bury: let it be reaped later.
+        """
+        self._pidfd, self._limit, self._reap, self._bury = pidfd, limit, reap, bury
+        self._job, self._answer, self._output = pipes.job, pipes.answer, pipes.output
+        # the fork server may live in a namespace where the process has another number
+        self._statm = os.open(f"/proc/{_number(pidfd)}/statm", os.O_RDONLY | os.O_CLOEXEC)
+        self._ended = False
+        self._sink: Output | None = None
+        for one in (self._job, self._answer, self._output):
+            os.set_blocking(one, False)
+
+    def __enter__(self) -> Self:
+        """Use it in a with block, so that nothing is left behind."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it, whatever it is doing, and let go of everything."""
+        self.end()
+
+    def alive(self) -> bool:
+        """Is the process there? A pidfd becomes readable when it has ended."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._pidfd, selectors.EVENT_READ)
+            return not selector.select(0)
+
+    def converse(self, order: Frame, *, deadline: float, output: Output | None = None) -> Frame:
+        """
+        Send a frame and wait for the next one.
+
+        Args:
+            order: for the run.
+            deadline: on the monotonic clock, in seconds.
+            output: where to put what it prints meanwhile; None throws it away.
+
+        Raises:
+            Ended: the time is up, a bound was passed, or the process is gone.
+        """
+        self._sink = output
+        self._push(memoryview(order.encode()), deadline)
+        return self.listen(deadline=deadline, output=output)
+
+    def send(self, order: Frame, *, deadline: float) -> None:
+        """Send a frame without waiting for an answer. Raises Ended."""
+        self._push(memoryview(order.encode()), deadline)
+
+    def _push(self, rest: memoryview, deadline: float) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._job, selectors.EVENT_WRITE)
+            while rest:
+                if not selector.select(max(0.0, min(_WATCH_S, deadline - time.monotonic()))):
+                    self._check(deadline)
+                    continue
+                with contextlib.suppress(BlockingIOError):
+                    try:
+                        rest = rest[os.write(self._job, rest) :]
+                    except BrokenPipeError:
+                        raise self._gone() from None
+
+    def listen(self, *, deadline: float, output: Output | None = None) -> Frame:
+        """Wait for the next frame. Raises Ended."""
+        self._sink = output
+        buffer = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answer, selectors.EVENT_READ)
+            selector.register(self._output, selectors.EVENT_READ)
+            while True:
+                ready = selector.select(max(0.0, min(_WATCH_S, deadline - time.monotonic())))
+                frame = self._read_answer(buffer) if any(key.fd == self._answer for key, _ in ready) else None
+                if not self._drain(output) and self._output in selector.get_map():
+                    selector.unregister(self._output)
+                if frame is not None:
+                    return frame
+                try:
+                    self._check(deadline, output)
+                except Ended:
+                    # what was handed over before the limit counts, however late we come to look
+                    if (frame := self._read_answer(buffer)) is None:
+                        raise
+                    return frame
+
+    def _read_answer(self, buffer: bytearray) -> Frame | None:
+        """The frame, once it is complete; never more bytes than it announced."""
+        while True:
+            wanted = HEADER.size
+            if len(buffer) >= HEADER.size:
+                kind, json_bytes, tensor_bytes = self._header(buffer)
+                wanted += json_bytes + tensor_bytes
+                if len(buffer) == wanted:
+                    return self._frame(kind, buffer, json_bytes)
+            try:
+                part = os.read(self._answer, min(wanted - len(buffer), 1 << 20))
+            except BlockingIOError:
+                return None
+            if not part:
+                raise self._gone()
+            buffer += part
+
+    @staticmethod
+    def _frame(kind: FrameType, buffer: bytearray, json_bytes: int) -> Frame:
+        body_end = HEADER.size + json_bytes
+        try:
+            body = decode_body(bytes(buffer[HEADER.size : body_end]))
+        except ValueError as fault:
+            raise Ended("garbled") from fault
+        return Frame(kind, body, bytes(buffer[body_end:]))
+
+    @staticmethod
+    def _header(buffer: bytearray) -> tuple[FrameType, int, int]:
+        try:
+            return read_header(bytes(buffer[: HEADER.size]))
+        except ValueError as fault:
+            raise Ended("garbled") from fault
+
+    def _drain(self, output: Output | None) -> bool:
+        """
+        Take what was printed; a full pipe must never hold a run up.
+
+        Returns:
+            False once nothing more can come.
+        """
+        for _ in range(_DRAINS):
+            try:
+                part = os.read(self._output, _PIPE_BYTES)
+            except BlockingIOError:
+                return True
+            if not part:
+                return False
+            if output is not None:
+                output.add(part)
+        return True
+
+    def _check(self, deadline: float, output: Output | None = None) -> None:
+        """The watch that a run cannot reach: time, memory and output, from outside. Raises Ended."""
+        if time.monotonic() >= deadline:
+            raise Ended("time")
+        if output is not None:
+            output.check()
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            resident_pages = int(os.pread(self._statm, 128, 0).split()[1])
+            if resident_pages * _PAGE > self._limit.resident_bytes:
+                raise Ended("memory")
+        if _overfull(self._limit.folder):
+            raise Ended("disk")
+
+    def _gone(self) -> Ended:
+        """It closed its pipe: it has ended or is about to; say how."""
+        status = self.end(wait=True)
+        return Ended("gone", status=status)
+
+    def end(self, *, wait: bool = False) -> int | None:
+        """Kill it and close what is ours. With `wait`, its wait status."""
+        if self._ended:
+            return None
+        self._ended = True
+        if wait:
+            self._linger()
+            self._drain(self._sink)  # its last words
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        for one in (self._job, self._answer, self._output, self._statm, self._pidfd):
+            os.close(one)
+        if wait:
+            return self._reap()
+        self._bury()
+        return None
+
+    def _linger(self) -> None:
+        """
+        A moment for a process that closed its pipe to end by itself, so that its own signal is what is seen.
+
+        pidfds become readable when the process has ended.
+        """
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._pidfd, selectors.EVENT_READ)
+            selector.select(0.2)
+
+
+def _number(pidfd: int) -> int:
+    """The process id, as our own /proc counts."""
+    for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text(encoding="ascii").splitlines():
+        if line.startswith("Pid:"):
+            return int(line.split()[1])
+    raise OSError("the kernel does not say which process a pidfd stands for")
+
+
+def _overfull(folder: Path) -> bool:
+    """Has a run written more, or more files, than it may? Links are not followed; looking stops at the bound."""
+    files = size = 0
+    waiting = [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    files += 1
+                    facts = entry.stat(follow_symlinks=False)
+                    size += facts.st_blocks * 512
+                    if files > _FOLDER_FILES or size > _FOLDER_BYTES:
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except OSError:
+            continue  # gone, or closed to us, between two looks
+    return False
