@@ -11,6 +11,7 @@ What can go wrong that is the user's to put right.
     ├── SourceRefused      422  source that cannot be stored and graded
     │   ├── SourceTooLarge 413  over the limit on its size
     │   └── SourceNotText  422  holds NUL characters or lone surrogates
+    ├── NothingToRun       422  a run of a question, which has no code
     ├── KeyRefused         422  an Idempotency-Key that is empty, too long or not printable
     ├── EmailRefused       422  something that is not an e-mail address
     ├── RoleRefused        422  a role that does not exist
@@ -126,6 +127,14 @@ class SourceNotText(SourceRefused):
 
     title = "That code is not plain text"
     message = "Your code holds {what} on line {line}. Delete it and try again."
+
+
+class NothingToRun(AppError):
+    """A question was to be run; it can only be answered."""
+
+    status = 422
+    title = "There is nothing to run"
+    message = "“{exercise}” is a question, so there is no code to run. Send its answer as a submission instead."
 
 
 class KeyRefused(AppError):

@@ -3,9 +3,9 @@ Does the grader say what a good teacher would say? Every labelled submission, an
 
     .venv/bin/python benchmarks/accuracy.py [--only EXERCISE] [--list] [--json]
 
-For each submission in tests/cases: is the verdict the label's, are the checks that fail those that must or may fail, and
-is the misconception named? Exit code 1 below the bar: every verdict, every check that is not a matter of debate, 60 % of
-the misconceptions, and none named on a right solution.
+For each submission in tests/cases: is the verdict the label's, are the checks that fail those that must or may fail,
+and is the misconception named? Exit code 1 below the bar: every verdict, every check that is not a matter of debate,
+60 % of the misconceptions, and none named on a right solution.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.authoring import load_exercise
+from app.authoring import load_code_exercise
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
@@ -91,9 +91,7 @@ def main() -> int:
     """Grade, print, and say in the exit code whether the bar is reached."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("--only", default="", help="the id of one exercise")
-    parser.add_argument(
-        "--list", action="store_true", help="a line for every submission, not only for those that differ"
-    )
+    parser.add_argument("--list", action="store_true", help="a line for every submission, not only where they differ")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     args = parser.parse_args()
     figures = Figures()
@@ -123,7 +121,7 @@ def cases(only: str = "") -> Iterator[Case]:
 def task_of(exercise: str) -> Task:
     """The exercise of that id as the grader needs it."""
     (folder,) = (one.parent for one in (ROOT / "exercises").rglob("exercise.yaml") if one.parent.name == exercise)
-    return load_exercise(folder).task(1)
+    return load_code_exercise(folder).task(1)
 
 
 def reported(report: Report) -> set[str]:
@@ -137,7 +135,7 @@ def checks_as_labelled(case: Case, report: Report) -> bool:
 
 
 def naming(case: Case, report: Report) -> str:
-    """What became of the misconception: right, not named, wrong, on a right solution; empty if there is none to name."""
+    """What became of the misconception: a key of `Figures.named`, or an empty text if there is none to name."""
     found = report.misconception.tag if report.misconception else ""
     if case.right:
         return "on a right solution" if found else ""
@@ -192,9 +190,11 @@ def described(figures: Figures) -> str:
         f"label: fail     {table['fail', 'pass']:11d} {table['fail', 'fail']:7d}",
         f"failed checks as labelled: {figures.checks['right']}, not: {figures.checks['wrong']}, "
         f"not, but debatable: {figures.checks['debatable']}",
-        f"misconceptions named rightly: {figures.named['right']} ({figures.share_named():.0%}), "
-        f"not named: {figures.named['not named']}, wrongly: {figures.named['wrong']}, "
-        f"on a right solution: {figures.named['on a right solution']}",
+        (
+            f"misconceptions named rightly: {figures.named['right']} ({figures.share_named():.0%}), "
+            f"not named: {figures.named['not named']}, wrongly: {figures.named['wrong']}, "
+            f"on a right solution: {figures.named['on a right solution']}"
+        ),
         "",
         *figures.notes,
         "good enough" if figures.good_enough() else "BELOW THE BAR",

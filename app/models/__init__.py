@@ -2,7 +2,7 @@
 
 from app.db import Base
 from app.models.accounts import Account, ApiToken, BrowserSession, Role
-from app.models.exercises import Course, Exercise, ExerciseVersion, Lesson
+from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
 from app.models.grading import GradingRun
 from app.models.jobs import Job, JobKind, JobState
 from app.models.submissions import Submission, SubmissionKind
@@ -14,6 +14,7 @@ __all__ = [
     "BrowserSession",
     "Course",
     "Exercise",
+    "ExerciseKind",
     "ExerciseVersion",
     "GradingRun",
     "Job",

@@ -1,6 +1,7 @@
 """What is taught: courses of lessons, their exercises, and every version of each."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ForeignKey, UniqueConstraint
@@ -8,6 +9,13 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.clock import utc_now
 from app.db import Base, new_id
+
+
+class ExerciseKind(StrEnum):
+    """Code is run and judged; a question is answered in a line."""
+
+    CODE = "code"
+    QUESTION = "question"
 
 
 class Course(Base):

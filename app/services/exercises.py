@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import func, select, update
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy import JSON, ColumnElement, func, select, type_coerce, update
+from sqlalchemy.orm import Session
 
 from app import authoring
 from app.errors import NotFound
-from app.models import Course, Exercise, ExerciseVersion, Lesson
+from app.models import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,17 @@ class ExerciseView:
 
     id: str
     title: str
+    kind: ExerciseKind
     version: int
+    lesson_id: str
+
+
+@dataclass(frozen=True)
+class Current:
+    """Which version of an exercise is to be done now, without what it says."""
+
+    version_id: str
+    kind: ExerciseKind
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,7 @@ class LessonView:
     markdown: str
     course_id: str
     course_title: str
+    course_summary: str
     exercises: tuple[ExerciseView, ...]
 
 
@@ -76,8 +87,8 @@ def list_lessons(session: Session) -> list[LessonView]:
         .join(Course, Course.id == Lesson.course_id)
         .order_by(Course.position, Course.id, Lesson.position)
     ).all()
-    exercises = _exercises_of(session, [lesson.id for lesson, _ in rows])
-    return [_lesson_view(lesson, course, exercises.get(lesson.id, [])) for lesson, course in rows]
+    listed = outline(session)
+    return [_lesson_view(lesson, course, listed) for lesson, course in rows]
 
 
 def lesson_of(session: Session, exercise_id: str) -> LessonView | None:
@@ -91,12 +102,44 @@ def lesson_of(session: Session, exercise_id: str) -> LessonView | None:
     if found is None:
         return None
     lesson, course = found
-    return _lesson_view(lesson, course, _exercises_of(session, [lesson.id]).get(lesson.id, []))
+    return _lesson_view(lesson, course, outline(session))
+
+
+def outline(session: Session) -> list[ExerciseView]:
+    """Return every exercise that a lesson has, in the order of courses, lessons and exercises."""
+    rows = session.execute(
+        select(Exercise.id, _said("title"), _said("kind"), ExerciseVersion.number, Lesson.id)
+        .join(ExerciseVersion, ExerciseVersion.id == Exercise.current_version_id)
+        .join(Lesson, Lesson.id == Exercise.lesson_id)
+        .join(Course, Course.id == Lesson.course_id)
+        .order_by(Course.position, Course.id, Lesson.position, Exercise.position)
+    )
+    return [
+        ExerciseView(id=name, title=title, kind=_kind(kind), version=number, lesson_id=lesson_id)
+        for name, title, kind, number, lesson_id in rows
+    ]
+
+
+def current(session: Session, exercise_id: str) -> Current:
+    """
+    Return which version of an exercise is to be done now.
+
+    Raises:
+        NotFound: there is no such exercise.
+    """
+    found = session.execute(
+        select(ExerciseVersion.id, _said("kind"))
+        .join(Exercise, Exercise.current_version_id == ExerciseVersion.id)
+        .where(Exercise.id == exercise_id)
+    ).one_or_none()
+    if found is None:
+        raise NotFound(what="exercise", name=exercise_id)
+    return Current(version_id=found[0], kind=_kind(found[1]))
 
 
 def current_version(session: Session, exercise_id: str) -> ExerciseVersion:
     """
-    Return the version of an exercise that is to be done now.
+    Return the version of an exercise that is to be done now, with all that it says.
 
     Raises:
         NotFound: there is no such exercise.
@@ -162,28 +205,23 @@ def _store_version(session: Session, row: Exercise, exercise: authoring.Exercise
     return is_new
 
 
-def _exercises_of(session: Session, lesson_ids: list[str]) -> dict[str, list[ExerciseView]]:
-    rows = session.scalars(
-        select(Exercise)
-        .where(Exercise.lesson_id.in_(lesson_ids), Exercise.current_version_id.is_not(None))
-        .options(selectinload(Exercise.current_version))
-        .order_by(Exercise.position)
-    )
-    found: dict[str, list[ExerciseView]] = {}
-    for row in rows:
-        if row.lesson_id and row.current_version:
-            version = row.current_version
-            view = ExerciseView(id=row.id, title=version.content["title"], version=version.number)
-            found.setdefault(row.lesson_id, []).append(view)
-    return found
+def _said(key: str) -> ColumnElement[str]:
+    """Select one text out of the content, which is large as a whole."""
+    text: ColumnElement[str] = type_coerce(ExerciseVersion.content, JSON)[key].as_string()
+    return text
 
 
-def _lesson_view(lesson: Lesson, course: Course, exercises: list[ExerciseView]) -> LessonView:
+def _kind(said: str | None) -> ExerciseKind:
+    return ExerciseKind(said) if said else ExerciseKind.CODE  # stored content leaves defaults out
+
+
+def _lesson_view(lesson: Lesson, course: Course, listed: list[ExerciseView]) -> LessonView:
     return LessonView(
         id=lesson.id,
         title=lesson.title,
         markdown=lesson.markdown,
         course_id=course.id,
         course_title=course.title,
-        exercises=tuple(exercises),
+        course_summary=course.summary,
+        exercises=tuple(one for one in listed if one.lesson_id == lesson.id),
     )

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session, defer, selectinload
 
 from app.clock import utc_now
-from app.models import GradingRun, Job, Submission, SubmissionKind
+from app.models import ExerciseVersion, GradingRun, Job, Submission, SubmissionKind
 from app.services.jobs import GradingQueue, Lease
 from graders.question import Question, assignment
 from graders.report import Report, Timing, Verdict
@@ -125,7 +125,7 @@ def _submission(session: Session, lease: Lease) -> Submission:
     return session.scalars(
         select(Submission)
         .where(Submission.id == lease.submission_id)
-        .options(selectinload(Submission.exercise_version))
+        .options(selectinload(Submission.exercise_version).options(defer(ExerciseVersion.content, raiseload=True)))
     ).one()
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session, defer
 
-from app.errors import IdempotencyClash, KeyRefused, NotFound
-from app.models import Account, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
-from app.services.exercises import current_version
+from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun
+from app.models import Account, ExerciseKind, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
+from app.services.exercises import current
 from app.services.jobs import GradingQueue
 from app.services.sources import checked_source
 
@@ -42,6 +42,7 @@ def submit(
 
     Raises:
         NotFound: there is no such exercise.
+        NothingToRun: a run was asked for, and the exercise is a question.
         SourceTooLarge, SourceNotText: the source cannot be graded.
         KeyRefused: the idempotency key is empty, too long or not printable.
         IdempotencyClash: the account used the key before, for something else.
@@ -54,13 +55,15 @@ def submit(
         source=checked_source(source),
         key=_checked_key(idempotency_key),
     )
-    version = current_version(session, exercise_id)
+    version = current(session, exercise_id)
+    if version.kind is ExerciseKind.QUESTION and wish.kind is SubmissionKind.RUN:
+        raise NothingToRun(exercise=exercise_id)
     if earlier := _earlier(session, wish):
         return earlier
     queue.check_room(session)
     try:
         with session.begin_nested():
-            submission = _store(session, wish, version=version)
+            submission = _store(session, wish, version_id=version.version_id)
     except IntegrityError:
         # Another with the same key came first by a hair; anything else is no business of ours.
         if earlier := _earlier(session, wish):
@@ -77,11 +80,11 @@ def state_of(session: Session, *, account: Account, submission_id: str, queue: G
     Raises:
         NotFound: there is none, or it is another's (instructors and admins may read all).
     """
-    submission = _readable(session, account, submission_id)
+    submission, exercise_id, number = _readable(session, account, submission_id)
     head: dict[str, Any] = {
         "id": submission.id,
-        "exercise": submission.exercise_version.exercise_id,
-        "version": submission.exercise_version.number,
+        "exercise": exercise_id,
+        "version": number,
         "kind": submission.kind.value,
         "created_at": submission.created_at.isoformat(),
     }
@@ -96,10 +99,24 @@ def state_of(session: Session, *, account: Account, submission_id: str, queue: G
     return head | {"state": "running"}
 
 
+def source_of(session: Session, *, account: Account, submission_id: str) -> str:
+    """
+    Return what was sent, exactly.
+
+    Raises:
+        NotFound: there is none, or it is another's (instructors and admins may read all).
+    """
+    _readable(session, account, submission_id)
+    return session.scalars(select(Submission.source).where(Submission.id == submission_id)).one()
+
+
 def history(session: Session, *, account: Account, exercise_id: str, limit: int = 50) -> list[dict[str, Any]]:
     """Return an account's checks of one exercise, the newest first."""
     submissions = session.scalars(
-        _of(account, exercise_id).where(Submission.kind == SubmissionKind.CHECK).limit(limit)
+        _of(account, exercise_id)
+        .where(Submission.kind == SubmissionKind.CHECK)
+        .options(defer(Submission.source, raiseload=True))
+        .limit(limit)
     ).all()
     ids = [submission.id for submission in submissions]
     runs = session.scalars(
@@ -136,22 +153,23 @@ def _earlier(session: Session, wish: _Wish) -> Submission | None:
     """Return what was stored under the same key. Raises IdempotencyClash if it is not the same."""
     if wish.key is None:
         return None
-    earlier = session.scalar(
-        select(Submission)
+    found = session.execute(
+        select(Submission, ExerciseVersion.exercise_id)
+        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
         .where(Submission.account_id == wish.account_id, Submission.idempotency_key == wish.key)
-        .options(selectinload(Submission.exercise_version))
-    )
-    if earlier is not None:
-        before = (earlier.exercise_version.exercise_id, earlier.kind, earlier.source)
-        if before != (wish.exercise_id, wish.kind, wish.source):
-            raise IdempotencyClash
+    ).one_or_none()
+    if found is None:
+        return None
+    earlier, exercise_id = found
+    if (exercise_id, earlier.kind, earlier.source) != (wish.exercise_id, wish.kind, wish.source):
+        raise IdempotencyClash
     return earlier
 
 
-def _store(session: Session, wish: _Wish, *, version: ExerciseVersion) -> Submission:
+def _store(session: Session, wish: _Wish, *, version_id: str) -> Submission:
     submission = Submission(
         account_id=wish.account_id,
-        exercise_version_id=version.id,
+        exercise_version_id=version_id,
         kind=wish.kind,
         source=wish.source,
         idempotency_key=wish.key,
@@ -161,13 +179,18 @@ def _store(session: Session, wish: _Wish, *, version: ExerciseVersion) -> Submis
     return submission
 
 
-def _readable(session: Session, account: Account, submission_id: str) -> Submission:
-    submission = session.scalar(
-        select(Submission).where(Submission.id == submission_id).options(selectinload(Submission.exercise_version))
-    )
-    if submission is None or not (submission.account_id == account.id or account.may_read_all):
+def _readable(session: Session, account: Account, submission_id: str) -> tuple[Submission, str, int]:
+    """Return a submission without its source, the id of its exercise and the number of its version."""
+    found = session.execute(
+        select(Submission, ExerciseVersion.exercise_id, ExerciseVersion.number)
+        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
+        .where(Submission.id == submission_id)
+        .options(defer(Submission.source, raiseload=True))
+    ).one_or_none()
+    if found is None or not (found[0].account_id == account.id or account.may_read_all):
         raise NotFound(what="submission", name=submission_id)
-    return submission
+    submission, exercise_id, number = found
+    return submission, exercise_id, number
 
 
 def _shown_run(submission_id: str) -> Select[GradingRun]:

@@ -111,12 +111,13 @@ class _Judge:
         """What is said of all trials together."""
         task, trials, lesson = self._task, self._trials, self._trials[0]
         found = outcome.results(task, trials)
-        wrong = any(one.status is outcome.FAILED for one in found) or lesson.claim.fault is not None
+        failed = {one.id for one in found if one.status is outcome.FAILED}
+        wrong = bool(failed) or lesson.claim.fault is not None
         parsed = lesson.claim.fault is None or lesson.claim.fault.parsed
         complete = len(trials) == 1 + task.fresh_trials
         return {
             "checks": [outcome.as_json(one) for one in found],
-            "misconception": outcome.as_json(recognise(trials)) if wrong and parsed and complete else None,
+            "misconception": outcome.as_json(recognise(trials, failed)) if wrong and parsed and complete else None,
             "error": outcome.as_json(outcome.student_error(lesson)),
             "raised": lesson.claim.fault is not None,
             "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),

@@ -17,12 +17,18 @@ from graders.report import Misconception
 from graders.task import WrongVariant
 
 
-def recognise(trials: list[Trial]) -> Misconception | None:
-    """The first of the exercise's wrong variants whose outputs equal the student's on all trials."""
+def recognise(trials: list[Trial], failed: set[str]) -> Misconception | None:
+    """
+    The first of the exercise's wrong variants whose outputs equal the student's on all trials.
+
+    Args:
+        trials: all of them.
+        failed: ids of the checks that failed; a variant that fails others need not be looked at.
+    """
     if not trials:
         return None
     for variant in trials[0].task.wrong:
-        if all(_matches(trial, variant) for trial in trials):
+        if set(variant.failing) <= failed and all(_matches(trial, variant) for trial in trials):
             return Misconception(variant.tag, variant.message)
     return None
 

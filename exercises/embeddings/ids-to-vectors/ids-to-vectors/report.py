@@ -1,0 +1,5 @@
+print(f"table: {table_shape} of {table_dtype}")
+print(f"ids: {list(ids.shape)} of {str(ids.dtype).removeprefix('torch.')}")
+print(f"vectors: {list(vectors.shape)} of {str(vectors.dtype).removeprefix('torch.')}")
+print(f"the table takes {table_bytes:,} bytes = {table_mib:.2f} MiB")
+print(f"the vectors of this batch take {batch_bytes:,} bytes")
