@@ -138,6 +138,11 @@ class Grader:
         self._places.prepare("student", _budget(limits or Limits()))
         self._places.prepare("judge", _JUDGE_BUDGET)
 
+    @property
+    def in_namespaces(self) -> bool:
+        """Are the warm processes in worlds of their own?"""
+        return self._places.namespaces
+
     def _after(self, handed: Handed) -> None:
         if handed.ended is not None:
             self._places.look_after("student")

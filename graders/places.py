@@ -59,7 +59,7 @@ class Places:
             namespaces: put the warm processes into worlds of their own; None where that is possible.
         """
         self._scratch = scratch.absolute()
-        self._namespaces = not bubblewrap.unavailable() if namespaces is None else namespaces
+        self.namespaces = not bubblewrap.unavailable() if namespaces is None else namespaces
         self._uid = uid_for(next(_numbers))
         self._warm: dict[str, WarmProcess] = {}
         self._spare: dict[str, Place] = {}
@@ -139,7 +139,7 @@ class Places:
             self._spare.pop(role).close()
         if role in self._warm:
             self._warm.pop(role).close()
-        self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self._namespaces)
+        self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self.namespaces)
         return self._warm[role]
 
 

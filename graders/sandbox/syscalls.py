@@ -40,13 +40,13 @@ TIME = (
 )  # fmt: skip
 FACTS = (
     "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "getgroups", "getpgrp", "getsid",
-    "uname", "sysinfo", "getrusage", "getrandom", "getrlimit", "getpriority", "getcpu",
+    "uname", "sysinfo", "getrusage", "getrandom", "getrlimit", "getpriority", "getcpu", "capget",
 )  # fmt: skip
 SIGNALS = ("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack")
 
 _TCGETS, _FIOCLEX, _FIONCLEX, _FIONREAD = 0x5401, 0x5451, 0x5450, 0x541B
 _FCNTL_COMMANDS = (0, 1, 2, 3, 4, 1030)  # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC: no locks, no SETOWN
-_PR_SET_NAME, _PR_GET_NAME = 15, 16
+_PR_SET_NAME, _PR_GET_NAME, _PR_GET_NO_NEW_PRIVS = 15, 16, 39
 
 
 def compile_filter() -> bytes:
@@ -78,7 +78,7 @@ def _allow_when_narrow(rules: pyseccomp.SyscallFilter) -> None:
         rules.add_rule(pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, equal, request))
     for command in _FCNTL_COMMANDS:
         rules.add_rule(pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, equal, command))
-    for option in (_PR_SET_NAME, _PR_GET_NAME):
+    for option in (_PR_SET_NAME, _PR_GET_NAME, _PR_GET_NO_NEW_PRIVS):
         rules.add_rule(pyseccomp.ALLOW, "prctl", pyseccomp.Arg(0, equal, option))
     # reading a limit is harmless; setting one, or another process's, is not
     rules.add_rule(pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, equal, 0), pyseccomp.Arg(2, equal, 0))
