@@ -8,6 +8,7 @@ module later does not matter to these functions.
 import ast
 import builtins
 import contextlib
+import errno
 import functools
 import inspect
 import io
@@ -236,7 +237,8 @@ def _described(fault: BaseException, text: str) -> Fault:
     kind = type(fault)
     name = str(kind.__name__)
     known = getattr(builtins, name, None) is kind
-    memory = kind is MemoryError or (kind is RuntimeError and "can't allocate memory" in text)
+    refused = kind is OSError and getattr(fault, "errno", None) == errno.ENOMEM
+    memory = kind is MemoryError or refused or (kind is RuntimeError and "can't allocate memory" in text)
     return {"type": name[:100], "builtin": known, "message": text, "memory": memory}
 
 

@@ -9,7 +9,12 @@ Grade = Callable[..., Report]
 
 def refused(report: Report) -> bool:
     """Did the student's own code meet the wall, as an exception of its own?"""
-    return report.error is not None and report.error.type in ("PermissionError", "OSError", "BlockingIOError")
+    return report.error is not None and report.error.type in (
+        "PermissionError",
+        "OSError",
+        "BlockingIOError",
+        "FileNotFoundError",
+    )
 
 
 def test_student_cannot_open_a_socket(grade: Grade) -> None:

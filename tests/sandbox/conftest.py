@@ -1,0 +1,40 @@
+"""What the tests of the walls share: running hostile code, and seeing that the next submission passes."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from graders.grader import Grader
+from graders.report import Report, Verdict
+from graders.task import Task
+
+REFUSALS = {"PermissionError", "OSError", "BlockingIOError", "FileNotFoundError", "RuntimeError", "gaierror"}
+
+
+@pytest.fixture
+def run(grader: Grader, task: Task) -> Callable[[str], Report]:
+    """Give a function that runs code on the lesson's data, unjudged."""
+
+    def ran(code: str) -> Report:
+        return grader.run(task, code)
+
+    return ran
+
+
+@pytest.fixture
+def denied(run: Callable[[str], Report]) -> Callable[[str], None]:
+    """Give a function that asserts that code meets a wall, as an exception of its own."""
+
+    def refused(code: str) -> None:
+        report = run(code)
+        assert report.error is not None, f"it got through: {report.verdict} {report.output}"
+        assert report.error.type in REFUSALS
+
+    return refused
+
+
+@pytest.fixture(autouse=True)
+def _next_submission_passes(grader: Grader, task: Task, solution: str) -> Iterator[None]:
+    """After each test, whatever it did, right code passes."""
+    yield
+    assert grader.grade(task, solution, seed="next").verdict is Verdict.PASSED

@@ -1,0 +1,90 @@
+"""A student's process cannot learn what is not its own, nor leave anything behind."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from graders.report import Report, Verdict
+
+Run = Callable[[str], Report]
+Grade = Callable[..., Report]
+
+
+def test_student_cannot_see_our_environment(run: Run) -> None:
+    """The warm process has an environment of its own; ours is not even in its memory."""
+    os.environ["KELOLO_CANARY"] = "CANARY-ENV"
+    output = run("import os\nprint(dict(os.environ))").output
+    assert "CANARY" not in output
+    assert "HOME" in output
+
+
+def test_student_cannot_see_descriptors_of_others(run: Run) -> None:
+    """Five descriptors, and no more."""
+    code = (
+        "import os\nfound = []\nfor fd in range(64):\n    try: os.fstat(fd); found.append(fd)\n"
+        "    except OSError: pass\nprint(found)"
+    )
+    assert run(code).output == "[0, 1, 2, 3, 4]\n"
+
+
+def test_student_cannot_print_fresh_data(grade: Grade, solution: str) -> None:
+    """Neither output nor exception text of a fresh trial is shown."""
+    report = grade(f"{solution}\nprint(block_size)\nif block_size != 8: raise ValueError(f'secret {{words}}')\n")
+    said = str(report.to_json())
+    assert report.output == "8\n"
+    assert "secret" not in said
+
+
+def test_student_cannot_name_an_exception_after_fresh_data(grade: Grade, solution: str) -> None:
+    """A class made to carry data out in its name is told as an exception of its own."""
+    code = f"{solution}\nif block_size != 8: raise type('SECRET' + str(block_size), (Exception,), {{}})()\n"
+    assert "SECRET" not in str(grade(code).to_json())
+
+
+def test_student_cannot_keep_a_stream_for_fresh_data(grade: Grade, solution: str) -> None:
+    """A copy of stdout made on the lesson's data shows nothing of later ones."""
+    code = (
+        "import os, builtins\n"
+        "if block_size == 8: builtins.kept = os.dup(1)\n"
+        "else: os.write(builtins.kept, b'secret')\n" + solution
+    )
+    assert "secret" not in grade(code).output
+
+
+def test_student_cannot_leave_a_file(run: Run, tmp_path_factory: object) -> None:
+    """The folder of a run is gone when the next one starts."""
+    run("import os\nos.mkdir('a')\nopen('a/left', 'w').write('x')")
+    assert run("import os\nprint(os.listdir('.'))").output == "[]\n"
+
+
+def test_student_cannot_leave_a_closed_folder(run: Run) -> None:
+    """Folders that deny everyone are removed all the same."""
+    run("import os\nos.umask(0o777)\nos.makedirs('a/b') if False else os.mkdir('a')")
+    assert run("import os\nprint(os.listdir('.'))").output == "[]\n"
+
+
+def test_student_cannot_leave_a_process(run: Run) -> None:
+    """When the verdict is there, the run's process is gone or dying."""
+    run("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()")
+    report = run("import os\nprint(os.getpid())")
+    assert report.verdict is Verdict.PASSED
+
+
+def test_student_cannot_change_the_next_run(run: Run) -> None:
+    """What a run does to Python and torch dies with it."""
+    spoil = ["builtins.print = None", "torch.ones = None", "sys.path.clear()", "torch.set_default_dtype(torch.float64)"]
+    run("\n".join(["import builtins, torch, sys", *spoil]))
+    report = run("import torch, sys\nprint(torch.ones(1).dtype, len(sys.path) > 0)")
+    assert report.output == "torch.float32 True\n"
+
+
+def test_student_cannot_foresee_randomness(run: Run) -> None:
+    """Unseeded randomness differs from run to run."""
+    code = "import random, os\nprint(random.random(), os.urandom(4).hex(), torch.seed())"
+    assert run(code).output != run(code).output
+
+
+def test_student_cannot_see_other_folders(run: Run) -> None:
+    """Beside its own folder it sees no other run's."""
+    report = run("import os\ntry: print(os.listdir('..'))\nexcept OSError: print('closed')")
+    assert report.output in ("closed\n", "[]\n") or Path(report.output).name.count("run-") <= 2
