@@ -43,11 +43,11 @@ def test_student_cannot_run_for_ever(run: Run, name: str, code: str) -> None:
     "code",
     [
         "torch.ones(3 * 2**30)",
-        "keep = []\nwhile True: keep.append(torch.ones(2**22))",
+        "keep = []\nwhile True: keep.append(torch.ones(2**25))",
         "keep = bytearray(4 * 2**30)",
         "import mmap\nm = mmap.mmap(-1, 4 * 2**30)\nfor i in range(0, 4 * 2**30, 4096): m[i] = 1",
         "x = 'a'\nwhile True: x += x",
-        "keep = {}\nwhile True: keep[len(keep)] = [0] * 10**5",
+        "keep = {}\nwhile True: keep[len(keep)] = [0] * 10**7",
     ],
     ids=["one tensor", "many tensors", "bytes", "shared map", "a text", "objects"],
 )
