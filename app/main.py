@@ -7,7 +7,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from app.settings import Settings
-from app.web import attempts, exercises, health, problems, reference, sessions, submissions
+from app.web import attempts, courses, exercises, health, problems, reference, sessions, submissions
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
@@ -28,7 +28,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.site = site
     problems.install(app, site.pages)
-    for noun in (submissions, sessions, health, reference, exercises, attempts):
+    for noun in (submissions, sessions, health, reference, courses, exercises, attempts):
         app.include_router(noun.router)
     app.mount("/static", CachedFiles(directory=STATIC), name="static")
 

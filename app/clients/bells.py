@@ -44,6 +44,13 @@ def ring_webs(data: Path, submission_id: str, state: str) -> None:
     _ring(data, _WEB, f"{submission_id} {state}".encode(), patience_s=_WEB_PATIENCE_S)
 
 
+def workers_listen(data: Path) -> bool:
+    """Say whether some worker of this machine waits for jobs, or works on one. Never raises."""
+    with suppress(OSError), _open_folder(data) as folder:
+        return any(_is_heard(folder, name) for name in os.listdir(folder) if name.startswith(_WORKER))  # noqa: PTH208
+    return False
+
+
 class WorkerBell:
     """A worker's end: a place to wait until there may be a job. Close it, or use it in `with`."""
 
@@ -175,6 +182,16 @@ def _ring(data: Path, kind: str, message: bytes, *, patience_s: float) -> None:
         for name in os.listdir(folder):  # noqa: PTH208  by descriptor, which a Path cannot be
             if name.startswith(kind):
                 _send(sender, folder, name, message)
+
+
+def _is_heard(folder: int, name: str) -> bool:
+    """Say whether a socket has a process behind it. To connect sends nothing."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as caller:
+        try:
+            caller.connect(_short(folder, name))
+        except OSError:
+            return False
+    return True
 
 
 def _send(sender: socket.socket, folder: int, name: str, message: bytes) -> None:

@@ -1,5 +1,5 @@
 """
-The pages of submissions: sending code from the editor's form, watching it, looking at it again.
+The pages of submissions: sending code or an answer from its form, watching it, looking at it again.
 
 htmx asks for parts of a page, and a browser without JavaScript for whole ones, at the same addresses.
 """
@@ -13,8 +13,9 @@ from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
-from app.models import Account, Submission, SubmissionKind
-from app.web.exercises import exercise_context, history_context, visitor_context
+from app.models import Account, ExerciseKind, SubmissionKind
+from app.services import exercises, submissions
+from app.web.exercises import around_context, exercise_context, visitor_context
 from app.web.site import Site, SiteOfRequest
 from app.web.submissions import store
 from app.web.visitors import CurrentAccount, CurrentVisitor, Visitor
@@ -34,21 +35,23 @@ def post_attempt(
     request: Request,
     visitor: CurrentVisitor,
     exercise_id: str,
-    source: Annotated[str, Form()] = "",
+    source: Annotated[tuple[str, ...], Form()] = (),
     kind: Annotated[SubmissionKind, Form()] = SubmissionKind.CHECK,
 ) -> Response:
-    """Take in what is in the editor; answer with the part of the page that follows it, or go to its page."""
-    # Forms send line ends as CR LF, whatever was typed.
-    text = source.replace("\r\n", "\n")
+    """Take in what is in the form; answer with the part of the page that follows it, or go to its page."""
+    # Forms send line ends as CR LF, whatever was typed; and of a choice one field for each option.
+    text = ",".join(source).replace("\r\n", "\n")
     state = store(site, visitor.account, exercise_id, source=text, kind=kind)
     if _by_htmx(request):
-        answer: Response = site.pages.page("submissions/live.html", attempt=state)
+        is_question = _is_question(site, exercise_id)
+        answer: Response = site.pages.page("submissions/live.html", question=is_question, **_standing(site, state))
     else:
         answer = RedirectResponse(f"/submissions/{state['id']}", status_code=303)
     visitor.remember(answer)
     return answer
 
 
+@router.head("/submissions/{submission_id}")
 @router.get("/submissions/{submission_id}")
 async def get_attempt(site: SiteOfRequest, request: Request, visitor: CurrentVisitor, submission_id: str) -> Response:
     """Show an earlier attempt: its code in the editor, and its result."""
@@ -78,15 +81,25 @@ async def get_attempt_events(
     yield ServerSentEvent(raw_data="graded", event="end")
 
 
-def _update(site: Site, account: Account, state: dict[str, Any]) -> str:
-    """Return the state, and once there is a result, that and the list of attempts with it."""
+def _standing(site: Site, state: dict[str, Any]) -> dict[str, Any]:
+    """Return a submission for a page, with what only the page says of it."""
+    return {"attempt": state, "getting_ready": state["state"] == "queued" and site.is_getting_ready()}
+
+
+def _is_question(site: Site, exercise_id: str) -> bool:
     with site.database.read() as session:
-        history = history_context(session, account, state["exercise"])
+        return exercises.current(session, exercise_id).kind is ExerciseKind.QUESTION
+
+
+def _update(site: Site, account: Account, state: dict[str, Any]) -> str:
+    """Return the state, and once there is a result, that and what changes around it."""
+    with site.database.read() as session:
+        around = around_context(session, account, state["exercise"])
     return site.pages.text(
         "submissions/update.html",
-        **history,
+        **around,
+        **_standing(site, state),
         part="submissions/state.html",
-        attempt=state,
         load_source=None,
         swap=True,
     )
@@ -94,13 +107,13 @@ def _update(site: Site, account: Account, state: dict[str, Any]) -> str:
 
 def _attempt_part(site: Site, account: Account, state: dict[str, Any]) -> Response:
     with site.database.read() as session:
-        history = history_context(session, account, state["exercise"])
-        source = _source(session.get(Submission, state["id"]))
+        around = around_context(session, account, state["exercise"])
+        source = submissions.source_of(session, account=account, submission_id=state["id"])
     return site.pages.page(
         "submissions/update.html",
-        **history,
+        **around,
+        **_standing(site, state),
         part="submissions/live.html",
-        attempt=state,
         load_source=source,
         swap=True,
     )
@@ -108,16 +121,15 @@ def _attempt_part(site: Site, account: Account, state: dict[str, Any]) -> Respon
 
 def _attempt_page(site: Site, visitor: Visitor, state: dict[str, Any]) -> Response:
     with site.database.read() as session:
-        exercise = exercise_context(session, state["exercise"])
-        history = history_context(session, visitor.account, state["exercise"])
-        source = _source(session.get(Submission, state["id"]))
+        source = submissions.source_of(session, account=visitor.account, submission_id=state["id"])
+        exercise = exercise_context(session, state["exercise"], source=source)
+        around = around_context(session, visitor.account, state["exercise"])
     page = site.pages.page(
         "exercises/exercise.html",
         **exercise,
-        **history,
+        **around,
         **visitor_context(visitor),
-        source=source,
-        attempt=state,
+        **_standing(site, state),
         shown_attempt=state["id"],
         refresh_s=None if state["state"] == "graded" else REFRESH_S,
         load_source=None,
@@ -125,11 +137,6 @@ def _attempt_page(site: Site, visitor: Visitor, state: dict[str, Any]) -> Respon
     )
     visitor.remember(page)
     return page
-
-
-def _source(submission: Submission | None) -> str:
-    # It was found a moment ago, and submissions are never deleted.
-    return submission.source if submission else ""
 
 
 def _by_htmx(request: Request) -> bool:

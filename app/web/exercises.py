@@ -1,14 +1,16 @@
-"""The pages of exercises: the contents, and each exercise with its lesson."""
+"""The page of an exercise, with its lesson: code to be written, or a question to be answered."""
 
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
-from fastapi.responses import RedirectResponse
 from sqlalchemy.orm import Session
 
-from app.models import Account
+from app.models import Account, ExerciseKind
 from app.services import exercises, submissions
+from app.services.exercises import ExerciseView
+from app.services.progress import Progress, next_exercise, progress_of
+from app.web.answers import answer_form
 from app.web.prose import highlight_code, render_markdown
 from app.web.site import SiteOfRequest
 from app.web.visitors import CurrentVisitor, Visitor
@@ -17,40 +19,20 @@ router = APIRouter(include_in_schema=False)
 
 HISTORY_LIMIT = 50
 
-# The same texts are shown again and again, and only a few of them exist.
-_markdown = lru_cache(maxsize=512)(render_markdown)
-_code = lru_cache(maxsize=128)(highlight_code)
 
-
-@router.get("/")
-def get_contents(site: SiteOfRequest) -> Response:
-    """Show what there is to learn; while there is one exercise only, go straight to it."""
-    with site.database.read() as session:
-        lessons = exercises.list_lessons(session)
-    found = [
-        {"id": exercise.id, "title": exercise.title, "lesson": lesson.title}
-        for lesson in lessons
-        for exercise in lesson.exercises
-    ]
-    if len(found) == 1:
-        return RedirectResponse(f"/exercises/{found[0]['id']}", status_code=303)
-    title = lessons[0].course_title if lessons else "Contents"
-    return site.pages.page("exercises/contents.html", title=title, exercises=found)
-
-
+@router.head("/exercises/{exercise_id}")
 @router.get("/exercises/{exercise_id}")
 def get_exercise(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str) -> Response:
     """Show an exercise, with what the visitor sent last in the editor."""
     with site.database.read() as session:
-        exercise = exercise_context(session, exercise_id)
         sent = submissions.latest_source(session, account=visitor.account, exercise_id=exercise_id)
-        history = history_context(session, visitor.account, exercise_id)
+        exercise = exercise_context(session, exercise_id, source=sent)
+        around = around_context(session, visitor.account, exercise_id)
     page = site.pages.page(
         "exercises/exercise.html",
         **exercise,
-        **history,
+        **around,
         **visitor_context(visitor),
-        source=exercise["exercise"]["starter"] if sent is None else sent,
         attempt=None,
         shown_attempt=None,
         refresh_s=None,
@@ -61,40 +43,73 @@ def get_exercise(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str)
     return page
 
 
-def exercise_context(session: Session, exercise_id: str) -> dict[str, Any]:
+def exercise_context(session: Session, exercise_id: str, *, source: str | None) -> dict[str, Any]:
     """
-    Return what the page shows of an exercise and its lesson: never the solution.
+    Return what the page shows of an exercise and its lesson: never the solution or the right answer.
+
+    Args:
+        session: to read with.
+        exercise_id: which one.
+        source: what is to stand in the editor or the answer; None for what is there at first.
 
     Raises:
         NotFound: there is no such exercise.
     """
+    # Stored content leaves out what an author has left out.
     content = exercises.current_version(session, exercise_id).content
     lesson = exercises.lesson_of(session, exercise_id)
-    setup = content["setup"].rstrip("\n")
+    setup = content.get("setup", "").rstrip("\n")
+    starter = content.get("starter", "")
+    is_question = content.get("kind") == ExerciseKind.QUESTION
     return {
         "exercise": {
             "id": exercise_id,
             "title": content["title"],
-            "statement": _markdown(content["statement"]),
-            "setup": _code(setup),
+            "statement": render_markdown(content["statement"]),
+            "setup": highlight_code(setup),
             "setup_lines": setup.count("\n") + 1,
-            "starter": content["starter"],
-            "hints": [_markdown(hint) for hint in content["hints"]],
+            "starter": starter,
+            "hints": [render_markdown(hint) for hint in content.get("hints", [])],
         },
+        "answer": answer_form(content, given=source or "") if is_question else None,
+        "source": starter if source is None else source,
         "lesson": {
             "title": lesson.title if lesson else content["title"],
             "course": lesson.course_title if lesson else "",
-            "html": _markdown(lesson.markdown) if lesson else "",
+            "html": render_markdown(lesson.markdown) if lesson else "",
         },
     }
 
 
-def history_context(session: Session, account: Account, exercise_id: str) -> dict[str, Any]:
-    """Return the list of the visitor's earlier attempts."""
+def around_context(session: Session, account: Account, exercise_id: str) -> dict[str, Any]:
+    """
+    Return what stands around an exercise and changes with each attempt: earlier ones, and where to go on.
+
+    Raises:
+        NotFound: there is no such exercise.
+    """
     past = submissions.history(session, account=account, exercise_id=exercise_id, limit=HISTORY_LIMIT + 1)
-    return {"history": past[:HISTORY_LIMIT], "history_more": len(past) > HISTORY_LIMIT}
+    listed = exercises.outline(session)
+    progress = progress_of(session, account)
+    return {
+        "question": exercises.current(session, exercise_id).kind is ExerciseKind.QUESTION,
+        "history": past[:HISTORY_LIMIT],
+        "history_more": len(past) > HISTORY_LIMIT,
+        "listed": len(listed),
+        "onward": next_exercise(listed, progress, after=exercise_id),
+        "steps": [
+            {"id": one.id, "title": one.title, "progress": progress.get(one.id, Progress.NEW)}
+            for one in _same_lesson(listed, exercise_id)
+        ],
+        "here": exercise_id,
+    }
 
 
 def visitor_context(visitor: Visitor) -> dict[str, Any]:
     """Return what the page shows of the visitor."""
     return {"who": visitor.called, "account_id": visitor.account.id}
+
+
+def _same_lesson(listed: Sequence[ExerciseView], exercise_id: str) -> list[ExerciseView]:
+    lesson_id = next((one.lesson_id for one in listed if one.id == exercise_id), None)
+    return [one for one in listed if one.lesson_id == lesson_id]

@@ -18,12 +18,14 @@ _NOT_READY = Problem(
 )
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Is the server alive?")
 def healthz() -> Response:
     """Answer as long as the process does."""
     return json_answer({"status": "alive"})
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses=problems(503), summary="Can the server do its work?")
 def readyz(site: SiteOfRequest) -> Response:
     """Answer with 200 if the database can be read and has its tables."""

@@ -6,13 +6,17 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from app.settings import ROOT
 from app.web import wording
-from app.web.prose import render_line
+from app.web.prose import render_line, render_markdown
 
 STATIC = ROOT / "static"
-_FILTERS = ("headline", "named", "past_look", "status_look", "summary", "timing", "tone", "utc")
+_FILTERS = (
+    "check_message", "headline", "named", "past_look", "progress_look", "status_look", "summary", "timing", "tone",
+    "utc",
+)  # fmt: skip
 
 
 class Pages:
@@ -29,7 +33,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._environment.filters |= {name: getattr(wording, name) for name in _FILTERS}
-        self._environment.filters["line"] = render_line
+        self._environment.filters |= {"line": render_line, "markdown": _markdown}
         self._environment.globals |= {"asset": self.asset, "first_failure": wording.first_failure}
 
     def asset(self, name: str) -> str:
@@ -46,6 +50,10 @@ class Pages:
         """Render a template as an answer. It is somebody's own, so no cache but the browser's keeps it."""
         headers = {"Cache-Control": "private, no-cache", "Vary": "Cookie, HX-Request"}
         return HTMLResponse(self.text(template, **context), status_code=status, headers=headers)
+
+
+def _markdown(text: str) -> Markup:
+    return Markup(render_markdown(text))  # noqa: S704  sanitised there
 
 
 def _files(folder: Path) -> list[Path]:

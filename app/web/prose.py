@@ -9,7 +9,8 @@ that parsers treat in special ways), so it is built here from an allow-list, ele
 import html
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from xml.etree.ElementTree import Element
 
 import nh3
@@ -51,9 +52,12 @@ _MATH_ATTRIBUTES = {
 }  # fmt: skip
 
 
-_TICKED = re.compile(r"`([^`\n]+)`")
+_CODE = re.compile(r"`([^`\n]+)`|(\w*\[\d+(?:, \d+)*\])")
+"""What stands between backticks, and bare shapes and places such as [32, 8] and pos[0, 3]."""
 
 
+# The same texts are shown again and again, and only so many of them exist.
+@lru_cache(maxsize=512)
 def render_markdown(text: str) -> str:
     """
     Safe HTML of an author's Markdown, with highlighted code and `$…$` and `$$…$$` formulas as MathML.
@@ -61,23 +65,34 @@ def render_markdown(text: str) -> str:
     Headings start at the second level, because the page's own title is the first. A formula that can't
     be read is shown as its source: a lesson with one typing error is still a lesson.
     """
+    return _rendered(text, _parser().render)
+
+
+@lru_cache(maxsize=512)
+def render_inline(text: str) -> str:
+    """Safe HTML of one line of an author's Markdown, to stand inside something: no paragraph round it."""
+    return _rendered(text, _parser().renderInline)
+
+
+def _rendered(text: str, render: Callable[[str, EnvType], str]) -> str:
     formulas: dict[str, str] = {}
     nonce = secrets.token_hex(8)  # an author can't write a marker that he can't guess
-    parser = _parser()
-    rendered = parser.render(text, {"formulas": formulas, "nonce": nonce})
+    rendered = render(text, {"formulas": formulas, "nonce": nonce})
     clean = nh3.clean(rendered, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"})
     return re.sub(rf"formula-{nonce}-\d+", lambda marker: formulas[marker[0]], clean)
 
 
 def render_line(text: str) -> Markup:
     """
-    Safe HTML of a sentence about a submission: its `code` is set as code, and nothing else is special.
+    Safe HTML of a sentence about a submission: its `code`, shapes and places are set as code.
 
-    Such a sentence may quote what a student's program said, so it is no Markdown.
+    Nothing else is special: such a sentence may quote what a student's program said, so it is no Markdown.
     """
-    return Markup(_TICKED.sub(r"<code>\1</code>", html.escape(text)))  # noqa: S704  escaped just now
+    marked = _CODE.sub(lambda found: f"<code>{found[1] or found[2]}</code>", html.escape(text))
+    return Markup(marked)  # noqa: S704  escaped just now
 
 
+@lru_cache(maxsize=128)
 def highlight_code(source: str, language: str = "python") -> str:
     """
     The inside of a <pre>: `source` as spans with the classes of static/css/code.css.

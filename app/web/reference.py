@@ -10,6 +10,7 @@ from app.web.site import SiteOfRequest
 router = APIRouter(include_in_schema=False)
 
 
+@router.head("/api/docs")
 @router.get("/api/docs")
 def get_reference(site: SiteOfRequest, request: Request) -> Response:
     """Show every call of the API with what it takes and answers."""
@@ -28,7 +29,11 @@ def _call(method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
         for one in operation.get("parameters", [])
     ]
     if "requestBody" in operation:
-        body = {"name": "source", "where": "JSON body", "description": "The code, as text."}
+        body = {
+            "name": "source",
+            "where": "JSON body",
+            "description": "The code or the answer, as text.",
+        }
         parameters.append(body)
     return {
         "method": method.upper(),

@@ -9,9 +9,12 @@ from pydantic import BaseModel, Field
 
 
 class SourceIn(BaseModel):
-    """Code to be graded or run."""
+    """Code to be graded or run, or the answer to a question."""
 
-    source: str = Field(description="The student’s part, as Python source: at most 64 KiB of UTF-8, no NUL.")
+    source: str = Field(
+        description="The student’s part, as Python source: at most 64 KiB of UTF-8, no NUL. To a question: the number, "
+        "the shape, or the keys of the chosen options with commas between them."
+    )
 
 
 class Accepted(BaseModel):

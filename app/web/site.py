@@ -7,7 +7,7 @@ from typing import Annotated
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request
 
-from app.clients.bells import WebBell
+from app.clients.bells import WebBell, workers_listen
 from app.db import Database
 from app.services.jobs import GradingQueue, LeaseQueue
 from app.settings import Settings
@@ -28,6 +28,14 @@ class Site:
         self.bell = WebBell(settings.data_dir)
         self.pages = Pages()
         self.looks = CapacityLimiter(LOOKS_AT_ONCE)
+
+    def is_getting_ready(self) -> bool:
+        """
+        Say whether nobody can grade yet, because the workers are still being started.
+
+        Of workers on other machines nothing is known, so with a database that they could share: no.
+        """
+        return self.database.is_sqlite and not workers_listen(self.settings.data_dir)
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:

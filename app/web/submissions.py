@@ -69,7 +69,11 @@ def post_run(
     body: SourceIn,
     key: IdempotencyKey = None,
 ) -> Response:
-    """Have code run once on the lesson’s data: what it prints is shown, and nothing is judged or counted."""
+    """
+    Have code run once on the lesson’s data: what it prints is shown, and nothing is judged or counted.
+
+    A question has no code, so a run of it is refused.
+    """
     return _accept(site, account, exercise_id, source=body.source, kind=SubmissionKind.RUN, key=key)
 
 

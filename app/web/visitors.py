@@ -27,7 +27,7 @@ class Visitor:
     @property
     def called(self) -> str:
         """How the page names the visitor."""
-        return self.account.email or "Trying it as a guest"
+        return called(self.account)
 
     def remember(self, response: Response) -> None:
         """Set the cookie of a new guest."""
@@ -40,6 +40,11 @@ class Visitor:
                 httponly=True,
                 samesite="lax",
             )
+
+
+def called(account: Account) -> str:
+    """Return how a page names somebody."""
+    return account.email or "Trying it as a guest"
 
 
 def find_account(database: Database, request: Request) -> Account | None:
@@ -74,5 +79,11 @@ def _visitor(site: SiteOfRequest, request: Request) -> Visitor:
     return Visitor(account=account, new_cookie=cookie, secure=site.settings.secure_cookies)
 
 
+def _passer_by(site: SiteOfRequest, request: Request) -> Account | None:
+    """Return who looks at a page that is the same for everyone new: nobody is made a guest by it."""
+    return find_account(site.database, request)
+
+
 CurrentAccount = Annotated[Account, Depends(_account)]
 CurrentVisitor = Annotated[Visitor, Depends(_visitor)]
+PasserBy = Annotated[Account | None, Depends(_passer_by)]

@@ -45,6 +45,12 @@ _PAST_LOOKS = {
     "crashed": Look(word="Crashed", icon="alert", tone="bad"),
     "grader_fault": Look(word="Not graded, our fault", icon="alert", tone="warn"),
 }
+_PROGRESS_LOOKS = {
+    "new": Look(word="New", icon="ring", tone="new"),
+    "tried": Look(word="Tried", icon="half", tone="tried"),
+    "done": Look(word="Done", icon="tick", tone="good"),
+}
+_NOT_READ = Look(word="Not read as an answer", icon="alert", tone="warn")
 _ON_ITS_WAY = Look(word="On its way", icon="clock", tone="plain")
 _HEADLINES = {
     "error": "Your code stopped with an error",
@@ -53,6 +59,16 @@ _HEADLINES = {
     "output_limit": "Your code printed too much",
     "crashed": "Your code crashed",
     "grader_fault": "We couldn’t grade this",
+}
+_ANSWER_HEADLINES = {
+    "passed": "That’s right",
+    "failed": "Not yet right",
+    "error": "That can’t be read as an answer",
+}
+_ANSWER_SUMMARIES = {
+    "passed": "Your answer is right.",
+    "failed": "Think it over, and answer again.",
+    "error": "It doesn’t count as an answer: write it another way.",
 }
 _SUMMARIES = {
     "passed": "Right on the lesson’s data, and on other data and other sizes.",
@@ -66,9 +82,11 @@ _SUMMARIES = {
 }
 
 
-def headline(attempt: Attempt) -> str:
-    """Say in a few words how a graded submission ended."""
+def headline(attempt: Attempt, *, question: bool = False) -> str:
+    """Say in a few words how a graded submission ended; to a question, how the answer is."""
     verdict = attempt["verdict"]
+    if question and verdict in _ANSWER_HEADLINES:
+        return _ANSWER_HEADLINES[verdict]
     if verdict in _HEADLINES:
         return _HEADLINES[verdict]
     if attempt["kind"] == "run":
@@ -80,12 +98,16 @@ def headline(attempt: Attempt) -> str:
     return f"{failed} of {len(statuses)} checks failed" if len(statuses) > 1 else "The check failed"
 
 
-def summary(attempt: Attempt) -> str:
+def summary(attempt: Attempt, *, question: bool = False) -> str:
     """Say the sentence under the headline: what it means, or what to do next."""
     if note := attempt.get("note"):
         return str(note)
+    if question and attempt["verdict"] in _ANSWER_SUMMARIES:
+        return _ANSWER_SUMMARIES[attempt["verdict"]]
     if attempt["kind"] == "run" and attempt["verdict"] == "passed":
         return "This was only a run: nothing was judged. Press Check when you are ready."
+    if attempt["misconception"]:
+        return "It looks like one known mix-up: read that first."
     return _SUMMARIES[attempt["verdict"]]
 
 
@@ -102,13 +124,30 @@ def first_failure(attempt: Attempt) -> str | None:
     return next(failed, None)
 
 
+def check_message(check: dict[str, Any], attempt: Attempt) -> str:
+    """Return what a check says beyond what the error above it has said already."""
+    said = str(check["message"])
+    explanation = attempt["error"]["explanation"] if attempt["error"] else ""
+    if not explanation or explanation not in said:
+        return said
+    rest = said.replace(explanation, "").strip().rstrip(":")
+    return f"{rest}, as said above." if rest and rest[-1] not in ".!?" else rest
+
+
 def status_look(status: str) -> Look:
     """Return how one check is shown."""
     return _CHECK_LOOKS[status]
 
 
-def past_look(past: Attempt) -> Look:
+def progress_look(progress: str) -> Look:
+    """Return how it is shown how far an exercise has come."""
+    return _PROGRESS_LOOKS[progress]
+
+
+def past_look(past: Attempt, *, question: bool = False) -> Look:
     """Return how an earlier attempt is shown in the list of them."""
+    if question and past["verdict"] == "error":
+        return _NOT_READ
     return _PAST_LOOKS.get(past["verdict"] or "", _ON_ITS_WAY)
 
 

@@ -63,14 +63,13 @@ class Slot(Thread):
 
     def run(self) -> None:
         """Work until told to stop, whatever happens."""
-        with WorkerBell(self._around.data) as bell:
-            while not self._around.stop.is_set():
-                try:
-                    self._work_with_one_grader(bell)
-                except Exception:
-                    # The database is away, or the grader did not start: say so, and try anew.
-                    log.exception("slot failed", slot=self.name)
-                    self._around.stop.wait(REST_S)
+        while not self._around.stop.is_set():
+            try:
+                self._work_with_one_grader()
+            except Exception:
+                # The database is away, or the grader did not start: say so, and try anew.
+                log.exception("slot failed", slot=self.name)
+                self._around.stop.wait(REST_S)
 
     def renew(self) -> None:
         """Hold on to the job in hand. Called from outside, because the slot itself is busy."""
@@ -89,18 +88,23 @@ class Slot(Thread):
         if holding is not None:
             self._release(holding.lease, tried=False)
 
-    def _work_with_one_grader(self, bell: WorkerBell) -> None:
+    def _work_with_one_grader(self) -> None:
         self._faults = 0
         self._scratch.mkdir(mode=0o711, exist_ok=True)
         with Grader(scratch=self._scratch) as grader:
             grader.prepare()
             log.info("slot ready", slot=self.name)
-            while not self._around.stop.is_set() and self._faults < FAULTS_BEFORE_NEW_GRADER:
-                lease = self._claim()
-                if lease is None:
-                    bell.wait(POLL_S)
-                else:
-                    self._handle(grader, lease)
+            # Not before: from its bell the pages see that somebody is ready to grade.
+            with WorkerBell(self._around.data) as bell:
+                self._work(grader, bell)
+
+    def _work(self, grader: Grader, bell: WorkerBell) -> None:
+        while not self._around.stop.is_set() and self._faults < FAULTS_BEFORE_NEW_GRADER:
+            lease = self._claim()
+            if lease is None:
+                bell.wait(POLL_S)
+            else:
+                self._handle(grader, lease)
 
     def _claim(self) -> Lease | None:
         with self._around.database.write() as session:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from app.settings import ROOT
+
 # Chromium talks to nobody but the server under test.
 FLAGS = [
     "--no-sandbox",
@@ -23,6 +25,8 @@ FLAGS = [
 PATIENCE_MS = 30_000  # a worker that has just been started needs some seconds to load torch
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 EXERCISE = "token-and-position-embeddings"
+PAGE = f"/exercises/{EXERCISE}"
+COURSES = (ROOT / "exercises" / "embeddings", ROOT / "tests" / "courses" / "questions")
 
 GOOD = """\
 token_emb = nn.Embedding(vocab_size, n_embd)
@@ -32,6 +36,13 @@ pos = pos_emb(torch.arange(block_size))
 h = tok + pos
 """
 BAD = GOOD.replace("torch.arange(block_size)", "x")
+
+SCREENS = {
+    "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
+    "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
+    "light phone": {"color_scheme": "light", "viewport": {"width": 360, "height": 740}},
+    "dark phone": {"color_scheme": "dark", "viewport": {"width": 360, "height": 740}},
+}
 
 OpenPage = Callable[..., Page]
 
@@ -54,12 +65,15 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the whole of Kelolo on a free port with an empty data folder, as `make run` does."""
-    data = tmp_path_factory.mktemp("data")
+    """Start the whole of Kelolo on a free port with an empty data folder, as `make run` does, and two courses."""
+    data, courses = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("courses")
+    for course in COURSES:
+        (courses / course.name).symlink_to(course)
+    environment = os.environ | {"KELOLO_EXERCISES": str(courses)}
     program = str(Path(sys.executable).parent / "kelolo")
     command = [program, "serve", "--port", "0", "--workers", "1", "--data", str(data)]
     with (data / "serve.log").open("w+") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         assert process.stdout is not None
         said = process.stdout.readline()
         log.seek(0)
@@ -81,7 +95,7 @@ def open_page(chromium: Browser, address: str, complaints: list[str]) -> Iterato
     """Return a function that opens a page as a new visitor. At the end nothing may have gone wrong in any."""
     contexts = []
 
-    def open_one(path: str = "/", **options: Any) -> Page:  # noqa: ANN401  Playwright's own
+    def open_one(path: str = PAGE, **options: Any) -> Page:  # noqa: ANN401  Playwright's own
         context = chromium.new_context(**options)
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)

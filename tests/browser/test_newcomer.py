@@ -3,16 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import BAD, GOOD, OpenPage, editor_of, violations, write
+from tests.browser.conftest import BAD, EXERCISE, GOOD, SCREENS, OpenPage, editor_of, violations, write
 
 pytestmark = pytest.mark.xdist_group("browser")
-
-SCREENS = {
-    "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
-    "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
-    "light phone": {"color_scheme": "light", "viewport": {"width": 360, "height": 740}},
-    "dark phone": {"color_scheme": "dark", "viewport": {"width": 360, "height": 740}},
-}
 
 
 def checks(page: Page, status: str) -> int:
@@ -21,8 +14,9 @@ def checks(page: Page, status: str) -> int:
 
 
 def test_newcomer_sees_every_check_turn_green(open_page: OpenPage) -> None:
-    """Open the first page, write the lines, press Check: eight times green, and the printed check below."""
-    page = open_page()
+    """Open the first page, start, write the lines, press Check: eight times green, and the printed check below."""
+    page = open_page("/")
+    page.get_by_role("link", name="Start here").click()
     write(page, GOOD)
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_role("heading", name="All 8 checks passed")).to_be_visible()
@@ -42,6 +36,7 @@ def test_wrong_look_up_is_told_what_is_wrong_and_where(open_page: OpenPage) -> N
     expect(page.get_by_role("heading", name="IndexError on line 4")).to_be_visible()
     expect(page.locator(".cm-error-line")).to_have_text("pos = pos_emb(x)")
     expect(page.locator("[data-check=pos] details")).to_have_attribute("open", "")
+    expect(page.get_by_text("as said above")).to_be_visible()
     assert checks(page, "failed") == 1
     editor_of(page).press("ControlOrMeta+End")
     page.keyboard.type("  # hm")
@@ -140,6 +135,7 @@ def test_page_works_without_javascript(open_page: OpenPage) -> None:
     expect(page.get_by_role("heading", name="All 8 checks passed")).to_be_visible()
     expect(field).to_have_value(GOOD)
     page.get_by_role("link", name="Kelolo").click()
+    page.locator(f"[data-exercise={EXERCISE}]").get_by_role("link", name="Done").click()
     expect(page.get_by_label("Your code", exact=True)).to_have_value(GOOD)
 
 

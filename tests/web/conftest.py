@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.authoring import load_course
+from app.authoring import Course, load_course
 from app.db import Database
 from app.main import create_app
 from app.services import accounts, grading
@@ -33,14 +33,25 @@ PAGE = f"/exercises/{EXERCISE}"
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 
 
+QUESTIONS = ROOT / "tests" / "courses" / "questions"
+
+
+def only_the_first_exercise(course: Course) -> Course:
+    """Return a course without what comes after its first exercise."""
+    lesson = course.lessons[0]
+    return course.model_copy(
+        update={"lessons": [lesson.model_copy(update={"exercises": lesson.exercises[:1]})]},
+    )
+
+
 @pytest.fixture(scope="session")
 def course_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an SQLite file that holds the first course, to be copied."""
+    """Return an SQLite file that holds the first course with one exercise, to be copied."""
     path = tmp_path_factory.mktemp("course") / "kelolo.db"
     shutil.copyfile(sqlite_template, path)
     database = Database(f"sqlite:///{path}")
     with database.write() as session:
-        import_course(session, load_course(ROOT / "exercises" / "embeddings"))
+        import_course(session, only_the_first_exercise(load_course(ROOT / "exercises" / "embeddings")))
     database.dispose()
     return path
 
@@ -66,6 +77,13 @@ def site(client: TestClient) -> Site:
     app: Any = client.app
     found: Site = app.state.site
     return found
+
+
+@pytest.fixture
+def questions(site: Site) -> None:
+    """Bring a second course in: questions of every kind, in two lessons."""
+    with site.database.write() as session:
+        import_course(session, load_course(QUESTIONS))
 
 
 @pytest.fixture
@@ -108,6 +126,11 @@ class Worker:
     def grade(self, report: Report) -> None:
         """Do both for the next job."""
         self.record(self.begin(), report)
+
+    def answer(self) -> None:
+        """Judge the next job, which is an answer to a question, as a worker would."""
+        claim = self.begin()
+        self.record(claim, claim[1].task.grade(claim[1].source))
 
 
 @pytest.fixture

@@ -3,10 +3,13 @@
 import html
 import re
 import threading
+from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
 
+from app.clients.bells import WorkerBell
+from app.settings import Settings
 from graders.report import CheckResult, CheckStatus, Verdict
 from tests.web.conftest import BROWSER, EXERCISE, PAGE, Worker, make_error, make_report
 
@@ -76,7 +79,17 @@ def test_without_javascript_a_waiting_page_loads_itself_again(
     monkeypatch.setattr("app.web.attempts.PAGE_WAIT_S", 0.05)
     page = client.get(send(client), headers=BROWSER).text
     assert '<noscript><meta http-equiv="refresh"' in page
-    assert "You are next" in page
+    assert "Getting ready" in page
+
+
+def test_whoever_waits_is_told_whether_somebody_is_there_to_grade(client: TestClient, settings: Settings) -> None:
+    """Right after the start nobody is ready yet, which is another kind of waiting than in a queue."""
+    where = client.post(FORM, data={"source": "1"}, headers=HTMX)
+    assert "Getting ready" in where.text
+    with WorkerBell(settings.data_dir):
+        page = client.post(FORM, data={"source": "1"}, headers=HTMX).text
+    assert "Getting ready" not in page
+    assert "Your place in the queue: 2" in page
 
 
 def test_result_shows_each_check_in_words(client: TestClient, worker: Worker) -> None:
@@ -86,6 +99,7 @@ def test_result_shows_each_check_in_words(client: TestClient, worker: Worker) ->
     page = client.get(where, headers=BROWSER).text
     words = re.findall(r'data-check="(\w+)".*?class="word">([^<]+)<', page, re.DOTALL)
     assert words == [("tok", "Passed"), ("pos", "Failed"), ("h", "Not judged")]
+    assert '<li class="skipped" data-check="h"' in page
     assert len(re.findall(r"<details open>", page)) == 1
     assert page.index("A likely mix-up") < page.index('data-check="tok"')
     assert "<code>x</code> in the position table" in page
@@ -99,6 +113,20 @@ def test_error_names_its_line_for_the_editor(client: TestClient, worker: Worker)
     assert 'data-error-line="4"' in page
     assert "IndexError on line 4" in page
     assert "The table does not have that row." in page
+
+
+def test_explanation_of_an_error_is_said_once(client: TestClient, worker: Worker) -> None:
+    """The mix-up speaks first, then the error; the check that failed by it only refers to them."""
+    where = send(client)
+    report = make_error()
+    why = f"Your code stopped on the way to `pos`: {report.error.explanation}" if report.error else ""
+    mixed_up = make_report().misconception
+    checks = (CheckResult("pos", "`pos`", CheckStatus.FAILED, why),)
+    worker.grade(replace(report, checks=checks, misconception=mixed_up))
+    page = client.get(where, headers=BROWSER).text
+    assert page.count("The table does not have that row.") == 1
+    assert page.index("A likely mix-up") < page.index("IndexError on line 4") < page.index('data-check="pos"')
+    assert "Your code stopped on the way to <code>pos</code>, as said above." in page
 
 
 def test_wrong_shape_stands_beside_the_expected_one(client: TestClient, worker: Worker) -> None:
@@ -194,7 +222,7 @@ def test_unknown_address_is_a_page_for_people(client: TestClient) -> None:
     """A browser is told in a page, a program in a document."""
     page = client.get("/no-such", headers=BROWSER)
     assert page.status_code == 404
-    assert "Back to the exercise" in page.text
+    assert "Back to the first page" in page.text
     assert client.get("/no-such").headers["Content-Type"] == "application/problem+json"
 
 

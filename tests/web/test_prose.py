@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.web.prose import highlight_code, render_line, render_markdown
+from app.web.prose import highlight_code, render_inline, render_line, render_markdown
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,19 @@ def test_code_is_coloured_and_reachable_by_keyboard() -> None:
 def test_unknown_language_is_shown_plain() -> None:
     """A language that nobody knows is no error."""
     assert "a &lt; b" in highlight_code("a < b", "no-such-language")
+
+
+def test_shapes_and_places_in_a_sentence_are_code() -> None:
+    """They are values, also where nobody put backticks round them; other brackets are not."""
+    assert render_line("h[0, 2] is [32, 8]") == "<code>h[0, 2]</code> is <code>[32, 8]</code>"
+    assert render_line("`h[0, 2]` [sic]") == "<code>h[0, 2]</code> [sic]"
+
+
+def test_line_of_an_author_is_markdown_without_a_paragraph() -> None:
+    """An option stands inside a label; nothing in it can act either."""
+    assert render_inline("Rows `10` and **58**") == "Rows <code>10</code> and <strong>58</strong>"
+    assert "<math" in render_inline("the sum $t + p$")
+    assert "<script" not in render_inline("<script>alert(1)</script>")
 
 
 def test_sentence_knows_code_and_nothing_else() -> None:

@@ -1,0 +1,7 @@
+embedding = nn.Embedding(num_idx, out_dim)
+emb_out = embedding(idx)
+onehot = torch.stack([torch.arange(num_idx) == i for i in idx]).float()
+linear = nn.Linear(num_idx, out_dim, bias=False)
+linear.weight = nn.Parameter(embedding.weight.T)
+lin_out = linear(onehot)
+assert torch.allclose(emb_out, lin_out)

@@ -1,0 +1,6 @@
+embedding = nn.Embedding(num_idx, out_dim)
+emb_out = embedding(idx)
+onehot = torch.eye(num_idx).index_select(0, idx)
+linear = nn.Linear(num_idx, out_dim, bias=False)
+linear.weight = nn.Parameter(embedding.weight.T)
+lin_out = linear(onehot)

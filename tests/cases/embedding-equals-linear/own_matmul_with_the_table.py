@@ -1,0 +1,6 @@
+embedding = nn.Embedding(num_idx, out_dim)
+emb_out = embedding(idx)
+onehot = nn.functional.one_hot(idx, num_idx).float()
+linear = nn.Linear(num_idx, out_dim, bias=False)
+linear.weight = nn.Parameter(embedding.weight.T)
+lin_out = torch.matmul(onehot, embedding.weight)

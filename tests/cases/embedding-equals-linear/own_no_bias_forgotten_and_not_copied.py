@@ -1,0 +1,5 @@
+embedding = nn.Embedding(num_idx, out_dim)
+emb_out = embedding(idx)
+onehot = nn.functional.one_hot(idx, num_idx).float()
+linear = nn.Linear(num_idx, out_dim)
+lin_out = linear(onehot)

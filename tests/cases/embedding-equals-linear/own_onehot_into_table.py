@@ -1,0 +1,6 @@
+embedding = nn.Embedding(num_idx, out_dim)
+onehot = nn.functional.one_hot(idx, num_idx).float()
+emb_out = embedding(onehot)
+linear = nn.Linear(num_idx, out_dim, bias=False)
+linear.weight = nn.Parameter(embedding.weight.T)
+lin_out = linear(onehot)

@@ -1,0 +1,6 @@
+embedding = nn.Embedding(num_idx, out_dim)
+emb_out = embedding(idx)
+onehot = torch.tensor([[0., 0., 1., 0.], [0., 0., 0., 1.], [0., 1., 0., 0.]])
+linear = nn.Linear(num_idx, out_dim, bias=False)
+linear.weight = nn.Parameter(embedding.weight.T)
+lin_out = linear(onehot)

@@ -1,0 +1,1 @@
+MyEmbedding = nn.Embedding

@@ -1,0 +1,15 @@
+class MyEmbedding(nn.Module):
+    def __init__(self, num_embeddings, embedding_dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
+
+    def forward(self, ids):
+        return self.weight[ids]
+
+    @property
+    def rows(self):
+        return len(self.weight)
+
+layer = MyEmbedding(num_embeddings, embedding_dim)
+print(layer(ids).shape, layer.rows)
+layer(ids).sum().backward()

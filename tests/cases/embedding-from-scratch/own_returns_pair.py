@@ -1,0 +1,8 @@
+class MyEmbedding(nn.Module):
+    def __init__(self, num_embeddings, embedding_dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
+
+    def forward(self, ids):
+        rows = self.weight[ids]
+        return rows, rows.shape

@@ -1,0 +1,9 @@
+import math, random
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+tok = token_emb(x)
+pos = pos_emb(torch.arange(block_size))
+h = tok + pos
+assert h.shape == (batch_size, block_size, n_embd), h.shape
+print('ok', math.pi)
+print(h)

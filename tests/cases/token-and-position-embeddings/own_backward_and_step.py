@@ -1,0 +1,8 @@
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+tok = token_emb(x)
+pos = pos_emb(torch.arange(block_size))
+h = tok + pos
+h.pow(2).mean().backward()
+print(token_emb.weight.grad.shape)
+token_emb.weight.grad = None

@@ -1,0 +1,5 @@
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+tok = torch.stack([token_emb(row) for row in x])
+pos = torch.cat([pos_emb(torch.tensor([t])) for t in range(block_size)])
+h = torch.stack([tok[:, t] + pos[t] for t in range(block_size)], dim=1)

@@ -1,0 +1,5 @@
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+tok = torch.gather(token_emb.weight, 0, x.flatten()[:, None].expand(-1, n_embd)).reshape(batch_size, block_size, n_embd)
+pos = torch.index_select(pos_emb.weight, 0, torch.arange(block_size))
+h = torch.add(tok, pos)

@@ -1,0 +1,5 @@
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+tok = x
+pos = pos_emb(torch.arange(block_size))
+h = tok[:, :, None] + pos

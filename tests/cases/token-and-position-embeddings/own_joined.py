@@ -1,0 +1,5 @@
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+tok = token_emb(x)
+pos = pos_emb(torch.arange(block_size))
+h = torch.cat((tok, pos.unsqueeze(0).repeat(batch_size, 1, 1)), -1)

@@ -1,0 +1,6 @@
+token_emb = nn.Embedding(vocab_size, n_embd)
+pos_emb = nn.Embedding(block_size, n_embd)
+import math
+tok = token_emb(x)
+pos = pos_emb(torch.arange(block_size))
+h = tok * math.sqrt(n_embd) + pos
