@@ -52,6 +52,7 @@ class Figures:
     graded: Counter[int] = field(default_factory=Counter)
     memory_mib: list[float] = field(default_factory=list)
     seconds: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 def kinds(solution: str) -> list[Kind]:
@@ -91,15 +92,13 @@ def main() -> int:
 
 def soak(task: Task, mix: list[Kind], *, folder: Path, count: int, slots: int) -> Figures:
     """Grade them all, with as many graders as slots."""
-    figures, jobs, lock = Figures(), SimpleQueue[tuple[int, Kind] | None](), threading.Lock()
+    figures, jobs = Figures(), SimpleQueue[tuple[int, Kind] | None]()
     for number, kind in zip(range(count), itertools.cycle(spread(mix)), strict=False):
         jobs.put((number, kind))
     for _ in range(slots):
         jobs.put(None)
     begun = time.monotonic()
-    threads = [
-        threading.Thread(target=work, args=(task, jobs, figures, lock, folder / str(slot))) for slot in range(slots)
-    ]
+    threads = [threading.Thread(target=work, args=(task, jobs, figures, folder / str(slot))) for slot in range(slots)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -114,16 +113,14 @@ def spread(mix: list[Kind]) -> list[Kind]:
     return [all_[number * 37 % len(all_)] for number in range(len(all_))]
 
 
-def work(
-    task: Task, jobs: "SimpleQueue[tuple[int, Kind] | None]", figures: Figures, lock: threading.Lock, scratch: Path
-) -> None:
+def work(task: Task, jobs: "SimpleQueue[tuple[int, Kind] | None]", figures: Figures, scratch: Path) -> None:
     """One slot: grade until there is nothing more."""
     with Grader(scratch=scratch) as grader:
         while (job := jobs.get()) is not None:
             number, kind = job
             grader.prepare(task.limits)
             report = grader.grade(task, kind.source, seed=new_seed())
-            with lock:
+            with figures.lock:
                 figures.graded[number] += 1
                 figures.verdicts[kind.name, report.verdict.value] += 1
                 if report.verdict.value not in kind.verdicts:

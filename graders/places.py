@@ -7,7 +7,6 @@ it does not answer, after a run that did not end cleanly and left it silent, and
 
 import itertools
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from pathlib import Path
 from graders.faults import GraderFault
 from graders.runs import Run
 from graders.sandbox import bubblewrap
+from graders.sandbox.folders import remove_tree
 from graders.sandbox.identity import uid_for
 from graders.warm import ForkOrder, WarmProcess
 
@@ -42,7 +42,7 @@ class Place:
     budget: Budget
 
     def close(self) -> None:
-        """End the run and remove its folder; rmtree does not follow what a student may have put there."""
+        """End the run and remove its folder."""
         self.run.end()
         remove_tree(self.folder)
 
@@ -141,20 +141,3 @@ class Places:
             self._warm.pop(role).close()
         self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self.namespaces)
         return self._warm[role]
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a run's folder, whatever permissions the run has put on what is in it."""
-
-    def open_and_retry(function: object, path: str, _: object) -> None:
-        parent = Path(path).parent
-        for one in (parent, Path(path)):
-            if not one.is_symlink():
-                one.chmod(0o700)
-        if callable(function):
-            function(path)
-
-    try:
-        shutil.rmtree(folder, onerror=open_and_retry)
-    except OSError:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -3,10 +3,11 @@
 import fcntl
 import os
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from graders.sandbox.folders import remove_tree
 
 FOLDER = "scratch"
 _LOCK_ENDING = ".lock"
@@ -31,7 +32,7 @@ def scratch_folder(data: Path) -> Iterator[Path]:
         folder.mkdir(mode=0o711)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         lock_path.unlink(missing_ok=True)
         os.close(lock)
 
@@ -42,7 +43,7 @@ def _sweep(home: Path) -> None:
             lock = os.open(lock_path, os.O_RDWR | os.O_CLOEXEC)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(lock_path.with_suffix(""), ignore_errors=True)
+                remove_tree(lock_path.with_suffix(""))
                 lock_path.unlink()
             finally:
                 os.close(lock)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from graders.grader import Grader
 from graders.report import Report, Verdict
 
 Run = Callable[[str], Report]
@@ -60,6 +61,13 @@ def test_student_cannot_leave_a_file(run: Run, tmp_path_factory: object) -> None
 def test_student_cannot_leave_a_closed_folder(run: Run) -> None:
     """Folders that deny everyone are removed all the same."""
     run("import os\nos.umask(0o777)\nos.makedirs('a/b') if False else os.mkdir('a')")
+    assert run("import os\nprint(os.listdir('.'))").output == "[]\n"
+
+
+def test_student_cannot_leave_folders_too_deep_to_remove(run: Run, grader: Grader) -> None:
+    """Thousands of nested folders are gone after the run, and nothing recurses into them."""
+    report = run("import os\nfor _ in range(900):\n    os.mkdir('d')\n    os.chdir('d')")
+    assert report.verdict in (Verdict.PASSED, Verdict.OUTPUT_LIMIT)
     assert run("import os\nprint(os.listdir('.'))").output == "[]\n"
 
 
