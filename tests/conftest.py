@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from app.authoring import load_code_exercise
+from app.authoring import Course, load_code_exercise, load_course
 from app.db import Database
 from app.db.migrate import upgrade
 from app.models import Base
@@ -90,6 +90,14 @@ def sqlite_database(sqlite_url: str) -> Iterator[Database]:
 
 
 MAIN_EXERCISE = ROOT / "exercises/embeddings/token-and-position/token-and-position-embeddings"
+
+
+def first_course() -> Course:
+    """Return the course that comes with Kelolo with its first exercise only, however much it has grown."""
+    course = load_course(ROOT / "exercises" / "embeddings")
+    lesson = course.lessons[0]
+    only_one = lesson.model_copy(update={"exercises": lesson.exercises[:1]})
+    return course.model_copy(update={"lessons": [only_one]})
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,7 @@ _ANSWER_HEADLINES = {
     "error": "That can’t be read as an answer",
 }
 _ANSWER_SUMMARIES = {
-    "passed": "Your answer is right.",
+    "passed": "Well done.",
     "failed": "Think it over, and answer again.",
     "error": "It doesn’t count as an answer: write it another way.",
 }

@@ -30,7 +30,7 @@ def test_one_question_leads_to_the_next_until_the_course_shows_it(open_page: Ope
     """A number, a choice, a shape and a choice of several, each answered; the first page says what is done."""
     page = open_page("/", java_script_enabled=javascript)
     page.get_by_role("link", name="How much memory does it take?").click()
-    page.get_by_label("Your answer").fill("6000 * 250 * 4 / 10**6")
+    page.get_by_role("textbox", name="Your answer").fill("6000 * 250 * 4 / 10**6")
     check(page)
     is_right(page)
     page.get_by_role("link", name="Next").click()
@@ -38,8 +38,8 @@ def test_one_question_leads_to_the_next_until_the_course_shows_it(open_page: Ope
     check(page)
     is_right(page)
     page.get_by_role("link", name="Next").click()
-    page.get_by_label("Your answer").fill("[4, 6, 16]")
-    page.get_by_label("Your answer").press("Enter")
+    page.get_by_role("textbox", name="Your answer").fill("[4, 6, 16]")
+    page.get_by_role("textbox", name="Your answer").press("Enter")
     is_right(page)
     page.get_by_role("link", name="Next").click()
     page.get_by_label("The id").check()
@@ -55,7 +55,7 @@ def test_one_question_leads_to_the_next_until_the_course_shows_it(open_page: Ope
 def test_wrong_answer_is_kept_and_can_be_put_right(open_page: OpenPage) -> None:
     """The mix-up is named, the answer stays; an earlier one comes back from the list."""
     page = open_page("/exercises/how-many-numbers")
-    field = page.get_by_label("Your answer")
+    field = page.get_by_role("textbox", name="Your answer")
     field.fill("27 + 48")
     check(page)
     expect(page.get_by_role("heading", name="A likely mix-up")).to_be_visible()
@@ -101,11 +101,11 @@ def test_steps_of_the_lesson_follow_the_result(open_page: OpenPage) -> None:
 def test_server_out_of_reach_is_said_and_no_answer_lost(open_page: OpenPage, complaints: list[str]) -> None:
     """The answer stays in its field."""
     page = open_page("/exercises/how-many-numbers")
-    page.get_by_label("Your answer").fill("12")
+    page.get_by_role("textbox", name="Your answer").fill("12")
     page.route("**/submissions", lambda route: route.abort())
     check(page)
     expect(page.get_by_role("status")).to_contain_text("can’t be reached")
-    expect(page.get_by_label("Your answer")).to_have_value("12")
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("12")
     complaints.clear()  # the console names the connection
 
 
@@ -121,7 +121,7 @@ def test_pages_of_a_course_are_accessible_and_fit(open_page: OpenPage, screen: s
         assert violations(page) == []
         assert fits(page)
         for answer in answers:
-            page.get_by_label("Your answer").fill(answer)
+            page.get_by_role("textbox", name="Your answer").fill(answer)
             check(page)
             expect(page.locator(".attempts li")).to_have_count(answers.index(answer) + 1)
             page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.clients.bells import FOLDER, WebBell, WorkerBell, ring_webs, ring_workers
+from app.clients.bells import FOLDER, WebBell, WorkerBell, ring_webs, ring_workers, workers_listen
 
 LONG_S = 20.0
 
@@ -134,3 +134,15 @@ def test_web_and_worker_bells_are_apart(tmp_path: Path) -> None:
     with WorkerBell(tmp_path) as bell:
         ring_webs(tmp_path, "a", "graded")
         assert not bell.wait(0)
+
+
+def test_whether_a_worker_listens_can_be_seen(tmp_path: Path) -> None:
+    """Only one that lives counts: a socket left behind by a killed process is nobody."""
+    assert not workers_listen(tmp_path)
+    with WorkerBell(tmp_path) as bell:
+        assert workers_listen(tmp_path)
+        assert not bell.wait(0)  # to look is not to ring
+    left_behind = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    left_behind.bind(str(tmp_path / FOLDER / "worker-1-dead"))
+    left_behind.close()
+    assert not workers_listen(tmp_path)

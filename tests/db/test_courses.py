@@ -3,25 +3,24 @@
 import pytest
 from sqlalchemy import func, select, update
 
-from app.authoring import Course, Exercise, Lesson, load_course
+from app.authoring import Course, Exercise, Lesson, Question
 from app.db import Database
 from app.errors import NotFound
 from app.models import ExerciseVersion
 from app.services.exercises import current_version, import_course, lesson_of, list_lessons
-from app.settings import ROOT
 from graders.task import Task
+from tests.conftest import first_course
 
 EXERCISE = "token-and-position-embeddings"
 
 
 @pytest.fixture(scope="module")
 def course() -> Course:
-    """Return the course that comes with Kelolo, with its first lesson only."""
-    course = load_course(ROOT / "exercises" / "embeddings")
-    return course.model_copy(update={"lessons": course.lessons[:1]})
+    """Return the course that comes with Kelolo, with its first exercise only."""
+    return first_course()
 
 
-def with_exercises(course: Course, *exercises: Exercise) -> Course:
+def with_exercises(course: Course, *exercises: Exercise | Question) -> Course:
     """Return the course with other exercises in its lesson."""
     (lesson,) = course.lessons
     return course.model_copy(update={"lessons": [lesson.model_copy(update={"exercises": list(exercises)})]})

@@ -5,14 +5,22 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import event, func, select, update
 from sqlalchemy.exc import DBAPIError
 
 from app.db import Database
-from app.errors import IdempotencyClash, KeyRefused, NotFound, QueueFull, SourceNotText, SourceTooLarge
-from app.models import Account, Job, Role, Submission, SubmissionKind
+from app.errors import (
+    IdempotencyClash,
+    KeyRefused,
+    NotFound,
+    NothingToRun,
+    QueueFull,
+    SourceNotText,
+    SourceTooLarge,
+)
+from app.models import Account, ExerciseVersion, Job, Role, Submission, SubmissionKind
 from app.services.jobs import LeaseQueue
-from app.services.submissions import history, latest_source, state_of
+from app.services.submissions import history, latest_source, source_of, state_of
 from graders.task import MAX_SOURCE_BYTES
 
 Send = Callable[..., Submission]
@@ -191,3 +199,52 @@ def test_latest_source_is_what_was_sent_last(
     with database.read() as session:
         assert latest_source(session, account=account, exercise_id=EXERCISE) == "table = 2"
         assert latest_source(session, account=new_account(), exercise_id=EXERCISE) is None
+
+
+def test_question_cannot_be_run(database: Database, send: Send, version: ExerciseVersion) -> None:
+    """There is no code to run; nothing is stored. An answer is taken."""
+    with database.write() as session:
+        session.execute(update(ExerciseVersion).values(content={"title": "A table", "kind": "question"}))
+    with pytest.raises(NothingToRun):
+        send(kind=SubmissionKind.RUN)
+    assert count(database, Submission) == 0
+    assert send("8", kind=SubmissionKind.CHECK).source == "8"
+
+
+def test_source_is_given_back_to_who_may_read_it(
+    database: Database, send: Send, account: Account, new_account: Callable[..., Account]
+) -> None:
+    """Exactly as it was sent, to its author and to those who teach."""
+    submission = send("table = 1  # ✓\n")
+    with database.read() as session:
+        for reader in (account, new_account(Role.INSTRUCTOR)):
+            assert source_of(session, account=reader, submission_id=submission.id) == "table = 1  # ✓\n"
+        with pytest.raises(NotFound):
+            source_of(session, account=new_account(), submission_id=submission.id)
+
+
+def test_looking_at_a_submission_leaves_what_is_large_where_it_is(
+    database: Database, send: Send, account: Account, queue: LeaseQueue
+) -> None:
+    """Hundreds look each second: neither the exercise's content nor the source is read for it."""
+    submission = send()
+    statements: list[str] = []
+
+    @event.listens_for(database.engine, "before_cursor_execute")
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    with database.read() as session:
+        state_of(session, account=account, submission_id=submission.id, queue=queue)
+        history(session, account=account, exercise_id=EXERCISE)
+    assert [one for one in statements if "content" in one or "task" in one or "source" in one] == []
+
+
+def test_error_of_the_database_does_not_tell_what_was_sent(database: Database, send: Send) -> None:
+    """Such errors are logged, and students' code has no place in a log."""
+    unknown = Submission(account_id="nobody", exercise_version_id="none", kind="check", source="secret = 1")
+    with database.write() as session:
+        session.add(unknown)
+        with pytest.raises(DBAPIError) as failure:
+            session.flush()
+    assert "secret" not in str(failure.value)

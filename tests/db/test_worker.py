@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from app.authoring import load_course
 from app.authoring.exercise import LimitsSpec
 from app.clients.bells import ring_workers
 from app.db import Database
@@ -21,8 +20,9 @@ from app.models import Account, ExerciseVersion, GradingRun, Job, Role
 from app.services.exercises import import_course
 from app.services.jobs import LeaseQueue
 from app.services.submissions import state_of, submit
-from app.settings import ROOT, Settings
+from app.settings import Settings
 from app.worker import Supervisor
+from tests.conftest import first_course
 
 # Each of these tests starts torch in several processes: one after the other is quicker.
 pytestmark = pytest.mark.xdist_group("worker")
@@ -50,10 +50,9 @@ class School:
         self.settings = Settings(data=data, database_url=url, workers=1)
         self._queue = LeaseQueue()
         self._student = Account(email="ada@example.org", role=Role.STUDENT)
-        course = load_course(ROOT / "exercises" / "embeddings")
         with database.write() as session:
             session.add(self._student)
-            import_course(session, course)
+            import_course(session, first_course())
 
     def send(self, source: str, *, kind: str = "check") -> str:
         """Submit, ring, and return the submission's id."""
@@ -212,7 +211,7 @@ def test_worker_ends_with_the_process_that_started_it(school: School) -> None:
 
 def give_time(school: School, limits: LimitsSpec) -> None:
     """Import the course anew, with other limits for its exercise."""
-    course = load_course(ROOT / "exercises" / "embeddings")
+    course = first_course()
     lesson = course.lessons[0]
     exercise = lesson.exercises[0].model_copy(update={"limits": limits})
     lesson = lesson.model_copy(update={"exercises": [exercise]})

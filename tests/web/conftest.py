@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.authoring import Course, load_course
+from app.authoring import load_course
 from app.db import Database
 from app.main import create_app
 from app.services import accounts, grading
@@ -26,6 +26,7 @@ from graders.report import (
     Timing,
     Verdict,
 )
+from tests.conftest import first_course
 
 EXERCISE = "token-and-position-embeddings"
 SUBMISSIONS = f"/api/v1/exercises/{EXERCISE}/submissions"
@@ -36,14 +37,6 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 QUESTIONS = ROOT / "tests" / "courses" / "questions"
 
 
-def only_the_first_exercise(course: Course) -> Course:
-    """Return a course without what comes after its first exercise."""
-    lesson = course.lessons[0]
-    return course.model_copy(
-        update={"lessons": [lesson.model_copy(update={"exercises": lesson.exercises[:1]})]},
-    )
-
-
 @pytest.fixture(scope="session")
 def course_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an SQLite file that holds the first course with one exercise, to be copied."""
@@ -51,7 +44,7 @@ def course_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
     shutil.copyfile(sqlite_template, path)
     database = Database(f"sqlite:///{path}")
     with database.write() as session:
-        import_course(session, only_the_first_exercise(load_course(ROOT / "exercises" / "embeddings")))
+        import_course(session, first_course())
     database.dispose()
     return path
 
