@@ -188,8 +188,10 @@ def described(figures: Figures) -> str:
         "                 graded: pass   fail",
         f"label: pass     {table['pass', 'pass']:11d} {table['pass', 'fail']:7d}",
         f"label: fail     {table['fail', 'pass']:11d} {table['fail', 'fail']:7d}",
-        f"failed checks as labelled: {figures.checks['right']}, not: {figures.checks['wrong']}, "
-        f"not, but debatable: {figures.checks['debatable']}",
+        (
+            f"failed checks as labelled: {figures.checks['right']}, not: {figures.checks['wrong']}, "
+            f"not, but debatable: {figures.checks['debatable']}"
+        ),
         (
             f"misconceptions named rightly: {figures.named['right']} ({figures.share_named():.0%}), "
             f"not named: {figures.named['not named']}, wrongly: {figures.named['wrong']}, "

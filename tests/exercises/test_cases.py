@@ -1,47 +1,78 @@
-"""The labelled student submissions get the verdict and the checks that a good teacher would give."""
+"""The labelled student submissions get the verdict, the checks and the words that a good teacher would give."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from functools import cache
 
 import pytest
 
-from graders.report import CheckStatus, Report, Verdict
+from benchmarks.accuracy import CASES, Case, cases, checks_as_labelled, naming, task_of
+from graders.grader import Grader
+from graders.report import Report, Verdict
+from graders.task import Task
+from graders.trials import new_seed
 
-CASES = Path(__file__).parent.parent / "cases" / "token-and-position-embeddings"
-LABELS: list[dict[str, Any]] = json.loads((CASES / "labels.json").read_text())
+ALL = list(cases())
+GradeCase = Callable[[Case], Report]
 
 
-def ids(names: list[str]) -> set[str]:
-    """Labels write spaces where ids have hyphens."""
-    return {name.replace(" ", "-") for name in names}
+def named(one: Case) -> str:
+    """Return a case's name, for the list of tests."""
+    return one.name
 
 
-@pytest.mark.parametrize("label", LABELS, ids=[label["file"] for label in LABELS])
-def test_a_labelled_submission_is_judged_as_its_label_says(grade: Callable[..., Report], label: dict[str, Any]) -> None:
+@cache
+def task_of_case(exercise: str) -> Task:
+    """Read an exercise once."""
+    return task_of(exercise)
+
+
+@pytest.fixture
+def grade_case(grader: Grader) -> GradeCase:
+    """Give a function that grades a submission against its own exercise."""
+
+    def graded(case: Case) -> Report:
+        return grader.grade(task_of_case(case.exercise), case.path.read_text(encoding="utf-8"), seed=new_seed())
+
+    return graded
+
+
+def test_no_submission_is_without_a_label() -> None:
+    """A file that nobody has judged shows nothing."""
+    files = {path for path in CASES.rglob("*.py") if path.name != "starter.py"}
+    assert files == {case.path for case in ALL}
+
+
+@pytest.mark.parametrize("case", ALL, ids=named)
+def test_a_labelled_submission_is_judged_as_its_label_says(grade_case: GradeCase, case: Case) -> None:
     """The verdict is right, what must fail has failed, and nothing else that a teacher would not mark."""
-    report = grade((CASES / label["file"]).read_text())
-    failed = {check.id for check in report.checks if check.status is CheckStatus.FAILED}
-    assert (report.verdict is Verdict.PASSED) == (label["verdict"] == "pass")
-    assert ids(label["failing"]) <= failed <= ids(label["failing"]) | ids(label["also_ok"])
+    report = grade_case(case)
+    assert (report.verdict is Verdict.PASSED) == case.right
+    assert checks_as_labelled(case, report)
+    assert naming(case, report) != "on a right solution"
 
 
-@pytest.mark.parametrize("label", [one for one in LABELS if one["error"]], ids=lambda label: label["file"])
-def test_an_error_is_told_with_type_line_and_explanation(grade: Callable[..., Report], label: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", [one for one in ALL if one.tag and one.tag != "syntax"], ids=named)
+def test_a_known_misconception_is_named(grade_case: GradeCase, case: Case) -> None:
+    """What the label says the student has in mind is what the report says, whatever the data drawn."""
+    if case.tag not in {variant.tag for variant in task_of_case(case.exercise).wrong}:
+        pytest.skip("no variant of the exercise has this tag")
+    assert naming(case, grade_case(case)) == "right"
+
+
+@pytest.mark.parametrize("case", [one for one in ALL if "Error" in one.label["error"]], ids=named)
+def test_an_error_is_told_with_type_line_and_explanation(grade_case: GradeCase, case: Case) -> None:
     """A submission that raises gets its own error back, with its own line and words that explain it."""
-    source = (CASES / label["file"]).read_text()
-    report = grade(source)
-    assert report.verdict is Verdict.ERROR
+    report = grade_case(case)
     assert report.error is not None
-    assert label["error"].startswith(report.error.type)
-    assert 1 <= (report.error.line or 0) <= len(source.splitlines())
+    assert case.label["error"].startswith(report.error.type)
+    assert 1 <= (report.error.line or 0) <= len(case.path.read_text(encoding="utf-8").splitlines())
     assert len(report.error.explanation) > 30
 
 
-def test_token_ids_in_the_position_table_are_named(grade: Callable[..., Report]) -> None:
+def test_token_ids_in_the_position_table_are_named(grade_case: GradeCase) -> None:
     """`pos = pos_emb(x)` is told what is wrong, not only that something is."""
-    report = grade((CASES / "s055_tokens_as_positions.py").read_text())
+    (case,) = (one for one in ALL if one.path.name == "s055_tokens_as_positions.py")
+    report = grade_case(case)
     assert report.misconception is not None
     assert report.misconception.tag == "token-ids-into-position-table"
     assert report.error is not None
