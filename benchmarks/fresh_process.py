@@ -45,7 +45,7 @@ def main() -> None:
         part = task.student_part()
         made = claims.claim(student, part, Ended(None, {}, ""))
         found = claims.gradient_frame(claims.gradients(student, part["gradients"], drawn.seed))
-        claim = read(made.body, made.tensors, found.body, found.tensors)
+        claim = read(part, made, found)
         start = Start(names).having(changed_inputs(task, names, claim))
         trial = Trial(
             task=task,

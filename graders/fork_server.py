@@ -22,6 +22,7 @@ import signal
 import site
 import socket
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 from typing import Any, Protocol
@@ -119,6 +120,9 @@ def _become_run(order: dict[str, Any], received: list[int], *, walls: Walls, ent
     signal.signal(signal.SIGINT, signal.default_int_handler)
     inlet, outlet, printed = received
     os.chdir(order["scratch"])  # before the user changes: the way there may be open to us only
+    # what libraries keep for themselves, caches and temporary files, goes into the run's own folder
+    os.environ.update({"HOME": order["scratch"], "TMPDIR": order["scratch"]})
+    tempfile.tempdir = None
     ruleset = walls.files.ruleset(order["scratch"])
     descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, ruleset=ruleset)
     walls.enclose(

@@ -232,7 +232,8 @@ def _judge(judge: Run, handed: Handed) -> dict[str, Any]:
         raise GraderFault(told) from ended
     if "fault" in frame.body:
         raise GraderFault(str(frame.body["fault"]))
-    return frame.body
+    cleaned: dict[str, Any] = _cleaned(frame.body)
+    return cleaned
 
 
 def _ms(seconds: float) -> float:
@@ -306,11 +307,20 @@ def _run_report(task: Task, handed: Handed, *, output: Output, timing: Timing) -
 def _own_error(fault: dict[str, Any]) -> StudentError:
     line = fault.get("line")
     return StudentError(
-        type=str(fault.get("type", "Exception"))[:100],
+        type=_plain(str(fault.get("type", "Exception")))[:100],
         message=_plain(str(fault.get("message", "")))[:2000],
         line=line if isinstance(line, int) and not isinstance(line, bool) else None,
         explanation="",
     )
+
+
+def _cleaned(value: Any) -> Any:  # noqa: ANN401  any JSON value
+    """With every text in it made printable: what a student's exception says is quoted in many places."""
+    if isinstance(value, str):
+        return _plain(value)
+    if isinstance(value, list):
+        return [_cleaned(one) for one in value]
+    return {name: _cleaned(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _text(output: Output) -> str:

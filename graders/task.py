@@ -30,6 +30,7 @@ class Output:
     kind: str = "tensor"  # tensor | table | value
     dims: tuple[str, ...] = ()  # the names of its axes, in order
     dtype: str = "floating"  # floating | whole | any, or the name of one, such as float32
+    tolerance: float = 1e-5  # unitless: of the largest number expected
 
 
 @dataclass(frozen=True)

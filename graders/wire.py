@@ -9,6 +9,7 @@ own, opens them.
 """
 
 import json
+import math
 import os
 import struct
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any
 HEADER = struct.Struct("<4sBII")
 MAGIC = b"KLO1"
 MAX_JSON_BYTES = 512 * 1024
-MAX_TENSOR_BYTES = 32 * 1024 * 1024
+MAX_TENSOR_BYTES = 16 * 1024 * 1024
 
 
 class FrameType(IntEnum):
@@ -78,7 +79,7 @@ def decode_body(raw: bytes) -> dict[str, Any]:
         FrameRefused: no JSON object, nested too deep, or not UTF-8.
     """
     try:
-        body = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        body = json.loads(raw.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as fault:
         raise FrameRefused("the JSON of a frame cannot be read") from fault
     if not isinstance(body, dict):
@@ -86,8 +87,15 @@ def decode_body(raw: bytes) -> dict[str, Any]:
     return body
 
 
-def _refuse_constant(name: str) -> None:
+def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large")
+    return value
 
 
 def receive(descriptor: int) -> Frame:

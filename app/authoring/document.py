@@ -164,6 +164,9 @@ def _scalar(document: Document, node: ScalarNode, place: Place) -> Any:  # noqa:
 
 def _file(document: Document, name: str, place: Place) -> str:
     folder = document.path.parent.resolve()
+    if "\0" in name:
+        document.fault(place, "A file's name cannot hold a NUL character.")
+        return ""
     path = (folder / name).resolve()
     if not path.is_relative_to(folder):
         document.fault(place, f"`{name}` lies outside of the exercise's folder.")

@@ -24,6 +24,13 @@ class OutputSpec(Part):
     dtype: Literal["floating", "whole", "any", "float32", "float64", "int64", "bool"] = Field(
         "floating", description="What kind of numbers a tensor holds."
     )
+    tolerance: float = Field(
+        1e-5, gt=0, le=0.5, description="How far off a number may be, as a share of the largest number expected."
+    )
+
+    def output(self) -> Output:
+        """As the grader needs it."""
+        return Output(self.name, self.kind, tuple(self.dims), self.dtype, self.tolerance)
 
 
 class InputSpec(Part):
@@ -137,7 +144,9 @@ class Exercise(Head):
             version=version,
             setup=self.setup,
             solution=self.solution,
-            outputs=tuple(Output(one.name, one.kind, tuple(one.dims), one.dtype) for one in self.outputs),
+            outputs=tuple(
+                Output(one.name, one.kind, tuple(one.dims), one.dtype, one.tolerance) for one in self.outputs
+            ),
             inputs=tuple(Input(one.name, one.valid) for one in self.inputs),
             checks=tuple(one.task_check() for one in self.checks),
             params={name: one.generator() for name, one in self.params.items()},

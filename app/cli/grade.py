@@ -93,6 +93,8 @@ def find_exercise(name: str, exercises: Path) -> Path:
 
 def read_source(path: Path) -> str:
     """Return a student's file as text. Raises BadRequest, SourceTooLarge or SourceNotText."""
+    if path.exists() and not path.is_file():
+        raise BadRequest(reason=f"{path} is not a file.")
     try:
         with path.open("rb") as file:
             raw = file.read(4 * MAX_SOURCE_BYTES)

@@ -4,11 +4,14 @@ what a student's harness writes, `ClaimRefused` says so, and the run counts as h
 """
 
 import builtins
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from safetensors import deserialize
+
+from graders.wire import Frame
 
 _DTYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
@@ -18,10 +21,23 @@ _DTYPES = {
 _KINDS = ("missing", "tensor", "array", "table", "value", "other")
 _MAX_TEXT = 4000
 _MAX_PRINTED = 10_000
+_MAX_AXES = 16
+_MAX_LEAF = 1 << 20
+_MAX_STEP = 1 << 40
 
 
 class ClaimRefused(Exception):
     """The claim is not of the form that a harness writes."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Numbers that take a gradient themselves, by where they lie in memory."""
+
+    storage: int
+    offset: int  # in numbers, as the stride
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -36,7 +52,7 @@ class Made:
     refused: str = ""  # why its numbers were not read
     requires_grad: bool = False
     storage: int = -1
-    span: tuple[int, int] = (0, 0)  # bytes within the storage
+    leaves: tuple["Leaf", ...] = ()  # of a table: what an optimiser would have to change
     tensor: torch.Tensor | None = None
     value: Any = None  # of a plain value
 
@@ -78,32 +94,42 @@ class Claim:
         return self.outputs.get(name, Made("missing"))
 
 
-def read(body: Any, packed: bytes, gradients: Any, packed_gradients: bytes) -> Claim:  # noqa: ANN401  hostile
+def read(order: dict[str, Any], made: Frame, found: Frame | None) -> Claim:
     """
     One trial's claim.
 
     Args:
-        body: the JSON of the claim frame.
-        packed: its safetensors.
-        gradients: the JSON of the gradient frame, or None if it never came.
-        packed_gradients: its safetensors.
+        order: what the student's process was asked for; just that must come back.
+        made: the claim frame.
+        found: the gradient frame, or None if it never came.
 
     Raises:
         ClaimRefused: in any way not what a harness writes.
     """
     try:
-        tensors = unpack(packed)
-        return Claim(
-            outputs={name: _made(name, facts, tensors) for name, facts in body["outputs"].items()},
-            inputs={name: _made(name, facts, tensors) for name, facts in body["inputs"].items()},
-            fault=_fault(body["fault"], tensors),
-            probed={_text(name): _known_fault(one, {}) for name, one in body["probed"].items()},
-            printed=_text(body["printed"], limit=_MAX_PRINTED),
-            defined=tuple(tuple(_text(name) for name in one) for one in body["defined"]),
-            gradients=_gradients(gradients, unpack(packed_gradients)) if gradients is not None else {},
-        )
+        return _claim(order, made.body, unpack(made.tensors), found)
     except Exception as fault:
         raise ClaimRefused("what came out of the run cannot be read") from fault
+
+
+def _claim(order: dict[str, Any], body: Any, tensors: dict[str, torch.Tensor], found: Frame | None) -> Claim:  # noqa: ANN401
+    outputs = {name: _made(name, facts, tensors) for name, facts in body["outputs"].items()}
+    inputs = {name: _made(name, facts, tensors) for name, facts in body["inputs"].items()}
+    gradients = _gradients(found.body, unpack(found.tensors)) if found is not None else {}
+    asked = {f"{of}>{to}" for of, to in order["gradients"]}
+    if list(outputs) != [one["name"] for one in order["outputs"]] or list(inputs) != order["inputs"]:
+        raise ClaimRefused("other names than those asked for")
+    if found is not None and gradients.keys() != asked:
+        raise ClaimRefused("other gradients than those asked for")
+    return Claim(
+        outputs=outputs,
+        inputs=inputs,
+        fault=_fault(body["fault"], tensors),
+        probed={_text(name): _known_fault(one, {}) for name, one in body["probed"].items()},
+        printed=_text(body["printed"], limit=_MAX_PRINTED),
+        defined=tuple(tuple(_text(name) for name in one) for one in body["defined"]),
+        gradients=gradients,
+    )
 
 
 def unpack(packed: bytes) -> dict[str, torch.Tensor]:
@@ -114,6 +140,8 @@ def unpack(packed: bytes) -> dict[str, torch.Tensor]:
 
 
 def _tensor(view: dict[str, Any]) -> torch.Tensor:
+    if len(view["shape"]) > _MAX_AXES:
+        raise ClaimRefused("more axes than a harness hands over")
     dtype = _DTYPES[view["dtype"]]
     if not len(view["data"]):
         return torch.empty(view["shape"], dtype=dtype)
@@ -126,7 +154,6 @@ def _made(name: str, facts: dict[str, Any], tensors: dict[str, torch.Tensor], pr
         raise ClaimRefused(f"unknown kind {kind!r:.40}")
     tensor = tensors.get(prefix + name) if "refused" not in facts else None
     shape = tuple(tensor.shape) if tensor is not None else tuple(int(size) for size in facts.get("shape", ()))
-    begin, end = facts.get("span", (0, 0))
     return Made(
         kind=kind,
         type=_text(facts.get("type", "")),
@@ -136,10 +163,19 @@ def _made(name: str, facts: dict[str, Any], tensors: dict[str, torch.Tensor], pr
         refused=_text(facts.get("refused", "")),
         requires_grad=facts.get("requires_grad", False) is True,
         storage=int(facts.get("storage", -1)),
-        span=(int(begin), int(end)),
+        leaves=tuple(_leaf(one) for one in facts.get("leaves", ())),
         tensor=tensor,
         value=_value(facts.get("value")),
     )
+
+
+def _leaf(raw: Any) -> Leaf:  # noqa: ANN401
+    shape, stride = tuple(int(size) for size in raw["shape"]), tuple(int(step) for step in raw["stride"])
+    if len(shape) != len(stride) or len(shape) > _MAX_AXES or math.prod(shape) > _MAX_LEAF:
+        raise ClaimRefused("a leaf larger than a harness hands over")
+    if any(abs(number) > _MAX_STEP for number in (*shape, *stride, int(raw["offset"]))):
+        raise ClaimRefused("a leaf beyond any memory")
+    return Leaf(int(raw["storage"]), int(raw["offset"]), shape, stride)
 
 
 def _value(raw: Any) -> Any:  # noqa: ANN401

@@ -40,12 +40,13 @@ def main(inlet: int, outlet: int) -> None:
     except Exception as fault:  # noqa: BLE001  whatever an author's code raises
         wire.send(outlet, Frame(FrameType.OUTCOME, {"fault": f"{type(fault).__name__}: {fault}"[:2000]}))
         return
-    try:
-        while (frame := wire.receive(inlet)).type is FrameType.TRIAL_CLAIM:
-            judge.take(frame)
-        body = judge.outcome()
-    except ClaimRefused:
-        body = {"refused": True}
+    refused = False
+    while (frame := wire.receive(inlet)).type is FrameType.TRIAL_CLAIM:  # to the end, or the parent could not go on
+        try:
+            refused = refused or not judge.take(frame)
+        except ClaimRefused:
+            refused = True
+    body = {"refused": True} if refused else judge.outcome()
     wire.send(outlet, Frame(FrameType.OUTCOME, body))
 
 
@@ -84,11 +85,14 @@ class _Judge:
                     raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
             self._prepared.append(_Prepared(start, pure, order["candidates"][taken], order["seed"], ended.printed))
 
-    def take(self, frame: Frame) -> None:
-        """Judge the next trial's claim. Raises ClaimRefused."""
+    def take(self, frame: Frame) -> bool:
+        """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""
+        if len(self._trials) == len(self._prepared):
+            return False
         body, packed = frame.body, memoryview(frame.tensors)
-        made = bytes(packed[: body["claim_bytes"]])
-        claim = read(body["claim"], made, body["gradients"], bytes(packed[body["claim_bytes"] :]))
+        made = Frame(FrameType.CLAIM, body["claim"], bytes(packed[: body["claim_bytes"]]))
+        found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["claim_bytes"] :]))
+        claim = read(self._task.student_part(), made, found if body["gradients"] is not None else None)
         prepared = self._prepared[len(self._trials)]
         start = prepared.start.having(changed_inputs(self._task, prepared.start.names, claim))
         trial = Trial(
@@ -106,6 +110,7 @@ class _Judge:
         self._trials.append(trial)
         if trial.lesson and (claim.fault is None or claim.fault.parsed):
             self._printed = printed(trial, self._task.report)
+        return True
 
     def outcome(self) -> Order:
         """What is said of all trials together."""

@@ -192,9 +192,9 @@ class Reference:
         self._programs.run(self._task.solution, frozenset(adopted), names)
         return names, adoption
 
-    def gradient(self, of: str, to: str, seed: int) -> torch.Tensor | None:
-        """D (of * r).sum() / d to, of the solution on the student's table; None where there is none."""
-        found = self.given((to,))
+    def gradient(self, of: str, to: str, seed: int, *, given: tuple[str, ...] | None = None) -> torch.Tensor | None:
+        """D (of * r).sum() / d to, of the solution on the student's tables (`given`); None where there is none."""
+        found = self.given(given or (to,))
         if found is None:
             return None
         names, adoption = found
@@ -217,4 +217,4 @@ class Reference:
         names.pop(_ADOPT)
         frame = claims.claim(names, order, ended)
         found = claims.gradient_frame(claims.gradients(names, order["gradients"], seed))
-        return read(frame.body, frame.tensors, found.body, found.tensors)
+        return read(order, frame, found)

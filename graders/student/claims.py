@@ -17,8 +17,10 @@ from graders.student.execution import FILE, Ended
 from graders.wire import Frame, FrameType
 
 MAX_ELEMENTS = 1 << 20
+MAX_BYTES = 12 * 1024 * 1024  # of one trial: a frame holds 16 MiB
 MAX_AXES = 16
 _VALUE_CHARS = 1000
+_MAX_NODES = 1000  # of a graph, looked through for leaves
 _LARGEST_INT = 1 << 63
 _NO_VALUE = object()
 _PARAMETER = torch.nn.Parameter
@@ -59,6 +61,7 @@ class _Look:
     def __init__(self) -> None:
         self.tensors: dict[str, torch.Tensor] = {}
         self._storages: dict[int, int] = {}
+        self._bytes = 0
 
     def at(self, names: dict[str, Any], name: str, *, prefix: str = "") -> Facts:
         """The facts about a value that should be a tensor."""
@@ -90,7 +93,20 @@ class _Look:
         weight, via = table_of(value)
         if weight is None:
             return {"kind": "other", "type": _type_name(value), "via": via}
-        return {"kind": "table", "via": via, "type": _type_name(value), **self._tensor(name, weight)}
+        facts = self._tensor(name, weight)
+        if "refused" not in facts:
+            facts["leaves"] = [self._leaf(one) for one in _leaves(weight) if one.numel() <= MAX_ELEMENTS]
+        return {"kind": "table", "via": via, "type": _type_name(value), **facts}
+
+    def _leaf(self, leaf: torch.Tensor) -> Facts:
+        """Where a leaf's numbers lie, so that the same ones are counted once."""
+        storage = leaf.untyped_storage().data_ptr()
+        return {
+            "storage": self._storages.setdefault(storage, len(self._storages)),
+            "offset": leaf.storage_offset(),
+            "shape": list(leaf.shape),
+            "stride": list(leaf.stride()),
+        }
 
     def _converted(self, key: str, value: Any, convert: Callable[[Any], torch.Tensor]) -> Facts:  # noqa: ANN401
         try:
@@ -101,16 +117,38 @@ class _Look:
     def _tensor(self, key: str, value: torch.Tensor) -> Facts:
         facts: Facts = {"shape": list(value.shape)[:MAX_AXES], "dtype": str(value.dtype).removeprefix("torch.")}
         reason = _refusal(value)
+        if not reason and self._bytes + value.numel() * value.element_size() > MAX_BYTES:
+            reason = "all outputs together are larger than can be looked at"
         if reason:
             return {**facts, "refused": reason}
+        self._bytes += value.numel() * value.element_size()
         facts["requires_grad"] = bool(value.requires_grad)
         storage = value.untyped_storage().data_ptr()
         facts["storage"] = self._storages.setdefault(storage, len(self._storages))
-        begin = value.storage_offset() * value.element_size()
-        facts["span"] = [begin, begin + value.numel() * value.element_size()]
         plain = value.detach().resolve_conj().resolve_neg().to("cpu")
         self.tensors[key] = plain.clone(memory_format=torch.contiguous_format)
         return facts
+
+
+def _leaves(weight: torch.Tensor) -> list[torch.Tensor]:
+    """The tensors that an optimiser would have to change for this one to change."""
+    if not weight.requires_grad:
+        return []
+    if weight.grad_fn is None:
+        return [weight]
+    found: dict[int, torch.Tensor] = {}
+    seen: set[Any] = set()
+    waiting: list[Any] = [weight.grad_fn]
+    while waiting and len(seen) < _MAX_NODES:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        variable = getattr(node, "variable", None)
+        if isinstance(variable, torch.Tensor) and type(variable) in _PLAIN:
+            found[id(variable)] = variable
+        waiting += [before for before, _ in node.next_functions]
+    return list(found.values())
 
 
 def _plain_value(value: Any) -> Any:  # noqa: ANN401  a student's
@@ -219,7 +257,8 @@ def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> di
 
 def cotangent(shape: Any, seed: int) -> torch.Tensor:  # noqa: ANN401
     """The random r: float32, the same in the student's and the judge's process."""
-    return torch.randn(tuple(shape), generator=torch.Generator().manual_seed(seed))
+    generator = torch.Generator(device="cpu").manual_seed(seed)
+    return torch.randn(tuple(shape), generator=generator, dtype=torch.float32, device="cpu")
 
 
 def graph_was_freed(found: dict[str, Any]) -> bool:

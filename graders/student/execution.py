@@ -230,7 +230,7 @@ def _operands(frame: types.FrameType) -> dict[str, torch.Tensor]:
 
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
-_SIGNATURE = inspect.signature(torch.autograd.backward)
+_SIGNATURES = {name: inspect.signature(getattr(torch.autograd, name)) for name in ("backward", "grad")}
 
 
 def _described(fault: BaseException, text: str) -> Fault:
@@ -303,20 +303,25 @@ def undisturbed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def graphs_kept(wanted: bool) -> Iterator[None]:  # noqa: FBT001
-    """While it holds, `backward()` keeps the graph, so that it can be walked again."""
+    """While it holds, `backward()` and `autograd.grad` keep the graph, so that it can be walked again."""
     if not wanted:
         yield
         return
-    backward = torch.autograd.backward
-
-    @functools.wraps(backward)
-    def keeping(*given: Any, **named: Any) -> None:  # noqa: ANN401
-        call = _SIGNATURE.bind(*given, **named)
-        call.arguments["retain_graph"] = True
-        backward(*call.args, **call.kwargs)
-
-    torch.autograd.backward = keeping
+    kept = {name: getattr(torch.autograd, name) for name in _SIGNATURES}
+    for name, function in kept.items():
+        setattr(torch.autograd, name, _keeping(function, _SIGNATURES[name]))
     try:
         yield
     finally:
-        torch.autograd.backward = backward
+        for name, function in kept.items():
+            setattr(torch.autograd, name, function)
+
+
+def _keeping(function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def keeping(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        call = signature.bind(*given, **named)
+        call.arguments["retain_graph"] = True
+        return function(*call.args, **call.kwargs)
+
+    return keeping

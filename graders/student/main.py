@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch._dynamo  # seconds, which the first optimiser or checkpoint of a run would take else
 
 from graders import wire
 from graders.setup import Setup
@@ -30,6 +31,7 @@ def warm_up() -> None:
     claims.pack({"w": weight_gradient})
     str(rows)
     np.zeros(2)
+    torch.optim.SGD(table.parameters()).zero_grad()
 
 
 def main(inlet: int, outlet: int) -> None:
@@ -66,6 +68,9 @@ class _StudentRun:
         self._first = True
         self._names: dict[str, Any] = {}
         self._trial: dict[str, Any] = {}
+        self._home = os.getcwd()  # noqa: PTH109  a plain text: a student may replace pathlib
+        self._folders = 0
+        self._randomness = random.getstate(), torch.get_rng_state()
 
     def execute(self, trial: dict[str, Any]) -> Frame:
         """Run starting code and student's code on this trial; what came of it, as a frame."""
@@ -81,12 +86,25 @@ class _StudentRun:
 
     def _run(self, *, keep_graphs: bool) -> tuple[dict[str, Any], execution.Ended]:
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
+        self._begin_anew()
         self._setup.run(self._trial["candidates"], names)
         if not underway():
             wire.send(self._outlet, Frame(FrameType.READY, {}))
             _UNDERWAY.append(True)
         with execution.graphs_kept(keep_graphs):
             return names, execution.run(self._program, self._probe, names)
+
+    def _begin_anew(self) -> None:
+        """What a trial has switched, seeded or written, the next one does not find."""
+        torch.set_grad_enabled(True)
+        torch.set_default_dtype(torch.float32)
+        torch.set_default_device("cpu")
+        random.setstate(self._randomness[0])
+        torch.set_rng_state(self._randomness[1])
+        self._folders += 1
+        folder = f"{self._home}/{self._folders}"
+        os.mkdir(folder)  # noqa: PTH102
+        os.chdir(folder)
 
     def gradients(self, seed: int) -> Frame:
         """Answer the random probe with the gradients that the order asks for."""

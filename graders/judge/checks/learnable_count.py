@@ -1,6 +1,8 @@
 """How many numbers can learn, each counted once, however many names it has?"""
 
-from graders.judge.claimed import Made
+import torch
+
+from graders.judge.claimed import Leaf, Made
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
 from graders.student import claims
 from graders.task import Check
@@ -20,20 +22,19 @@ def judge(trial: Trial, check: Check) -> Outcome:
 
 
 def count_learnable(tables: list[Made]) -> int:
-    """Distinct numbers that take a gradient: tables that share memory are counted once."""
-    spans: dict[int, list[tuple[int, int]]] = {}
-    size = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
-    total = 0
-    for one in tables:
-        if not one.requires_grad or one.tensor is None:
-            continue
-        width = size.get(one.dtype, 4)
-        fresh = one.tensor.numel()
-        for begin, end in spans.get(one.storage, []):
-            fresh -= max(0, min(end, one.span[1]) - max(begin, one.span[0])) // width
-        spans.setdefault(one.storage, []).append(one.span)
-        total += max(0, fresh)
-    return total
+    """Distinct numbers that an optimiser can change: memory that several tables share is counted once."""
+    places: dict[int, list[torch.Tensor]] = {}
+    for leaf in (leaf for one in tables for leaf in one.leaves):
+        places.setdefault(leaf.storage, []).append(_places(leaf))
+    return sum(len(set(torch.cat(found).tolist())) for found in places.values())
+
+
+def _places(leaf: Leaf) -> torch.Tensor:
+    """Where each number of a leaf lies in its storage."""
+    places = torch.full((1,), leaf.offset)
+    for size, step in zip(leaf.shape, leaf.stride, strict=True):
+        places = (places[:, None] + torch.arange(size) * step).flatten()
+    return places
 
 
 def _expected(trial: Trial, check: Check) -> int:
@@ -45,7 +46,7 @@ def _why(made: dict[str, Made]) -> str:
     frozen = [name for name, one in made.items() if not one.requires_grad]
     if frozen:
         return f"Fixed, and so unable to learn: {', '.join(f'`{name}`' for name in frozen)}."
-    if len({one.storage for one in made.values()}) < len(made):
+    if len({one.leaves for one in made.values()}) < len(made):
         names = " and ".join(f"`{name}`" for name in made)
         return f"{names} are one and the same table under two names."
     return ""

@@ -7,6 +7,8 @@ from graders.judge.claimed import Made
 from graders.judge.trial import Outcome, Trial, failed, passed
 from graders.task import Check
 
+_SMALLEST, _LARGEST = 1e-4, 1e4
+
 
 def judge(trial: Trial, check: Check) -> Outcome:
     """Look at a table as numbers: what type holds them does not matter."""
@@ -42,6 +44,12 @@ def _degenerate(table: torch.Tensor) -> str:
     """With such a table a wrong look-up gives the right numbers, so it proves nothing."""
     if not bool(torch.isfinite(table).all()):
         return "holds numbers that are not finite (nan or inf), so nothing can be computed from it."
+    largest = float(table.abs().max()) if table.numel() else 1.0
+    if 0 < largest < _SMALLEST or largest > _LARGEST:
+        return (
+            f"holds numbers up to {largest:.0e}: beside such numbers a wrong step cannot be told from a right one. Let "
+            "the rows start at random, with numbers around 1 or 0.02."
+        )
     if table.shape[0] > 1 and bool((table == table[0]).all()):
         return (
             "has the same numbers in every row, so no row can be told from another and nothing that is looked up in it "
