@@ -24,6 +24,7 @@ import socket
 import sys
 import tempfile
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,23 +49,26 @@ class Entry(Protocol):
         """Has a student's code begun?"""
 
 
-def serve(entry: Entry, *, descriptor: int, packages: str, own_world: bool) -> None:
-    """
-    Warm up, then fork whenever asked, until the parent closes the socket.
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a warm process finds itself."""
 
-    Args:
-        entry: what a fork runs.
-        descriptor: of the socket to the parent.
-        packages: the folder that torch is in.
-        own_world: are we in namespaces of our own? Then /proc shows nobody else, and may be read.
-    """
+    descriptor: int  # of the socket to the parent
+    packages: str  # the folder that torch is in
+    scratch: str  # the folder in which runs get their own
+    own_world: bool  # are we in namespaces of our own? Then /proc shows nobody else, and may be read
+
+
+def serve(entry: Entry, around: Surroundings) -> None:
+    """Warm up, then fork whenever asked, until the parent closes the socket."""
     _offer_exit()
     entry.warm_up()
-    walls = Walls.prepare([str(Path(os.__file__).parent), packages], own_world=own_world)
+    libraries = [str(Path(os.__file__).parent), around.packages]
+    walls = Walls.prepare(libraries, scratch=around.scratch, own_world=around.own_world)
     _hide_platform()
     gc.collect()
     gc.freeze()  # else the first collection in a fork copies every page of the heap
-    control = socket.socket(fileno=descriptor)
+    control = socket.socket(fileno=around.descriptor)
     unburied: set[int] = set()
     while True:
         message, received, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS)

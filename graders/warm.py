@@ -54,16 +54,17 @@ class ForkOrder:
         }
 
 
-def _command(role: str, socket_: int, scratch: Path | None) -> list[str]:
-    """How a warm process is started; in a world of its own if a scratch folder is given."""
+def _command(role: str, socket_: int, scratch: Path, *, namespaces: bool) -> list[str]:
+    """How a warm process is started."""
     packages, here = Path(sysconfig.get_path("purelib")).resolve(), Path(__file__).resolve().parent
     interpreter = str(Path(sys.executable).resolve())  # not the environment's link to it, which needs its folder
-    command = [interpreter, "-P", "-S", "-B", "-s", str(here / "zygote.py"), role, str(socket_), str(packages)]
-    if scratch is None:
+    command = [interpreter, "-P", "-S", "-B", "-s", str(here / "zygote.py"), role, str(socket_)]
+    command += [str(packages), str(scratch)]
+    if not namespaces:
         return command
     command.append("own-world")
     visible = [*bubblewrap.interpreter_files(), packages, here]
-    return bubblewrap.wrapped(command, visible=visible, writable=scratch.resolve())
+    return bubblewrap.wrapped(command, visible=visible, writable=scratch)
 
 
 class WarmProcess:
@@ -80,7 +81,7 @@ class WarmProcess:
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
-            _command(role, theirs.fileno(), scratch if namespaces else None),
+            _command(role, theirs.fileno(), scratch.resolve(), namespaces=namespaces),
             env=_ENVIRONMENT,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """
 The warm process's first lines: where its modules come from, and nothing else.
 
-    python -P -S -B graders/zygote.py student|judge SOCKET SITE_PACKAGES [own-world]
+    python -P -S -B graders/zygote.py student|judge SOCKET SITE_PACKAGES SCRATCH [own-world]
 
 `-S` keeps site-packages' .pth files from running, one of which would put the whole project on the
 path; `graders.fork_server` says what happens then.
@@ -14,13 +14,13 @@ from pathlib import Path
 
 def main() -> None:
     """Serve forks until the parent closes the socket."""
-    role, descriptor, packages = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    role, descriptor, packages, scratch = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
     root = str(Path(__file__).resolve().parent.parent)
     sys.path[:] = [*sys.path, packages, root]
     server = importlib.import_module("graders.fork_server")
     entry = importlib.import_module(f"graders.{role}.main")
     sys.path.remove(root)  # a run cannot import more of the platform than it is given
-    server.serve(entry, descriptor=descriptor, packages=packages, own_world="own-world" in sys.argv)
+    server.serve(entry, server.Surroundings(descriptor, packages, scratch, own_world="own-world" in sys.argv))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,15 @@ def spoilt_input(task: Task, names: Names, claim: Claim, name: str) -> bool:
     """Has the student put something under an input's name that nothing can be computed from?"""
     made = claim.inputs.get(name, Made("missing"))
     own = names[name]
-    if made.tensor is not None and made.tensor.shape == own.shape and torch.equal(made.tensor.to(own.dtype), own):
+    if _same_values(made, own):
         return False
     rule = next(one.valid for one in task.inputs if one.name == name)
     return made.tensor is None or not rule or not _holds(rule, {**names, "was": own, name: made.tensor})
+
+
+def _same_values(made: Made, own: torch.Tensor) -> bool:
+    """The same numbers, perhaps of another type: then the starting code's own are as good."""
+    return made.tensor is not None and made.tensor.shape == own.shape and torch.equal(made.tensor.to(own.dtype), own)
 
 
 def _holds(rule: str, names: Names) -> bool:
@@ -29,5 +34,7 @@ def changed_inputs(task: Task, names: Names, claim: Claim) -> Names:
     return {
         one.name: claim.inputs[one.name].tensor
         for one in task.inputs
-        if one.name in claim.inputs and not spoilt_input(task, names, claim, one.name)
+        if one.name in claim.inputs
+        and not _same_values(claim.inputs[one.name], names[one.name])
+        and not spoilt_input(task, names, claim, one.name)
     }

@@ -1,8 +1,8 @@
 """
 Another user for each slot, where we are root: what belongs to us or to another slot is out of reach.
 
-The interpreter may lie under a home that other users cannot enter. Then the run keeps one capability,
-reading past permissions, which opens nothing that Landlock does not allow; every other one is gone.
+The interpreter, or the scratch folder, may lie under a home that other users cannot enter. Then the run keeps one
+capability, reading past permissions, which opens nothing that Landlock does not allow; every other one is gone.
 """
 
 import ctypes
@@ -33,20 +33,20 @@ def uid_for(number: int) -> int | None:
     return FIRST_UID + (os.getpid() * 16 + number) % UIDS
 
 
-def assume(uid: int | None, *, libraries_open: bool) -> None:
+def assume(uid: int | None, *, all_open: bool) -> None:
     """
     Become this user for ever, or, where there is none to become, give up every capability.
 
     Args:
         uid: the user and group to become.
-        libraries_open: can everyone read Python's and torch's files?
+        all_open: can everyone reach Python's and torch's files and the scratch folder?
 
     Raises:
         OSError: the kernel refused it.
     """
     kept = 0
     if uid is not None:
-        kept = 0 if libraries_open else _READ_SEARCH
+        kept = 0 if all_open else _READ_SEARCH
         kernel.prctl(kernel.PR_SET_KEEPCAPS, 1 if kept else 0)
         os.setgroups([])
         os.setresgid(uid, uid, uid)
@@ -61,6 +61,6 @@ def _keep(capabilities: int) -> None:
 
 
 def open_to_all(paths: list[Path]) -> bool:
-    """Can every user reach and read these folders?"""
+    """Can every user reach these folders?"""
     parents = {parent for path in paths for parent in (path, *path.parents)}
     return all(parent.stat().st_mode & _WORLD_SEARCH for parent in parents if parent.exists())

@@ -26,15 +26,16 @@ class Walls:
     program: bytes  # compiled seccomp list
     files: landlock.Files
     held: limits.Footprint
-    libraries_open: bool
+    all_open: bool
 
     @classmethod
-    def prepare(cls, libraries: list[str], *, own_world: bool) -> "Walls":
+    def prepare(cls, libraries: list[str], *, scratch: str, own_world: bool) -> "Walls":
         """
         Compile what can be compiled ahead.
 
         Args:
             libraries: folders that hold Python's and torch's files.
+            scratch: the folder in which runs get their own.
             own_world: is /proc ours alone?
 
         Raises:
@@ -43,7 +44,7 @@ class Walls:
         paths = [Path(one).resolve() for one in (*libraries, *_LIBRARIES, *_PROCESSOR_FACTS, *_DEVICES)]
         paths += [Path("/proc"), Path("/tmp")] if own_world else []  # noqa: S108  empty, and only to be looked at
         files = landlock.Files(list(dict.fromkeys(paths)))
-        open_ = identity.open_to_all([Path(one).resolve() for one in libraries])
+        open_ = identity.open_to_all([Path(one).resolve() for one in (*libraries, scratch)])
         return cls(syscalls.compile_filter(), files, limits.footprint(), open_)
 
     def enclose(self, ruleset: int, *, uid: int | None, memory_mib: int, wall_time_s: float) -> None:
@@ -61,7 +62,7 @@ class Walls:
         """
         limits.apply(held=self.held, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2, own_user=uid is not None)
         parent = os.getppid()
-        identity.assume(uid, libraries_open=self.libraries_open)
+        identity.assume(uid, all_open=self.all_open)
         privileges.die_with_parent(parent)  # changing the user has cleared it
         privileges.forbid_new()
         landlock.restrict(ruleset)

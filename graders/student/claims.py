@@ -178,7 +178,7 @@ def table_of(value: Any) -> tuple[torch.Tensor | None, str]:  # noqa: ANN401  a 
         return None, "nothing"
     try:
         weight = getattr(value, "weight", None)
-        held = list(value.parameters()) if isinstance(value, torch.nn.Module) else []
+        held = list(value.parameters()) if isinstance(value, torch.nn.Module) else _attributes(value)
     except Exception:  # noqa: BLE001  a student's property
         return None, "nothing"
     if type(weight) in _PLAIN:
@@ -199,6 +199,11 @@ def _refusal(value: torch.Tensor) -> str:
     if value.dtype not in _NAMED_DTYPES:
         return f"its numbers are {str(value.dtype).removeprefix('torch.')}"
     return _too_large(value)
+
+
+def _attributes(value: Any) -> list[Any]:  # noqa: ANN401
+    """What a plain object holds; a table may be in a class that is no module."""
+    return list(vars(value).values()) if hasattr(value, "__dict__") and not isinstance(value, types.ModuleType) else []
 
 
 def _too_large(value: torch.Tensor) -> str:

@@ -95,7 +95,8 @@ def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mis
         return f"`{check.of}` has the right shape but other numbers."
     if mismatch.kind == "not-finite":
         return f"`{place}` is not a finite number. {check.message}".strip()
-    numbers = f"`{place}` is {mismatch.actual:.3f} and should be {mismatch.expected:.3f}"
+    digits = next((n for n in (3, 6) if round(mismatch.actual, n) != round(mismatch.expected, n)), 9)
+    numbers = f"`{place}` is {mismatch.actual:.{digits}f} and should be {mismatch.expected:.{digits}f}"
     said = f"`{check.of}` has the right shape, but {numbers}"
     source = f", going by your own {_sources(check)}" if any(check.given) else ""
     return f"{said}{source} ({mismatch.share:.0%} of its numbers are off). {check.message}".strip()

@@ -7,7 +7,7 @@ from graders.judge.claimed import Made
 from graders.judge.trial import Outcome, Trial, failed, passed
 from graders.task import Check
 
-_SMALLEST, _LARGEST = 1e-4, 1e4
+_SMALLEST, _LARGEST = 1e-4, 1e5
 
 
 def judge(trial: Trial, check: Check) -> Outcome:
