@@ -145,7 +145,7 @@ def _number(question: Question, answer: str) -> float:
     try:
         value = _arithmetic(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
-        raise AnswerRefused(f"`{answer:.60}` is not a number. Write one such as 864, 1.5 or 3 * 4.") from None
+        raise AnswerRefused(f"`{answer:.60}` is not a number. Write one such as 12, 1.5 or 3 * 4.") from None
     if not math.isfinite(value):
         raise AnswerRefused("That number is too large to be looked at.")
     return value * factor

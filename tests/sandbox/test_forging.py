@@ -47,6 +47,7 @@ def test_student_cannot_forge_a_frame(grade: Grade, kind: int) -> None:
         "json.dumps({'outputs': {'h': {'kind': 'tensor', 'shape': [10**18] * 50}}, 'inputs': {}}).encode()",
         "json.dumps({'outputs': {'h': {'kind': 7}}, 'inputs': 3, 'fault': 'x'}).encode()",
         "json.dumps({'outputs': {}, 'inputs': {}, 'fault': {'line': 'a' * 100000}}).encode()",
+        'b\'{"outputs": {}, "printed": 1e999}\'',
     ],
     ids=[
         "deep list",

@@ -1,0 +1,98 @@
+"""Verdicts that were once wrong: unusual right code that was refused, and wrong code that got through."""
+
+from collections.abc import Callable
+
+import pytest
+
+from graders.report import Report, Verdict
+
+Grade = Callable[..., Report]
+TABLES = "token_emb = nn.Embedding(vocab_size, n_embd)\npos_emb = nn.Embedding(block_size, n_embd)\n"
+STEPS = "tok = token_emb(x)\npos = pos_emb(torch.arange(block_size))\n"
+SUM = "h = tok + pos\n"
+
+RIGHT = {
+    "an optimiser afterwards": TABLES + STEPS + SUM + "torch.optim.SGD(token_emb.parameters(), lr=0.1).zero_grad()\n",
+    "a temporary file": "import tempfile\ntempfile.NamedTemporaryFile()\n" + TABLES + STEPS + SUM,
+    "autograd.grad afterwards": TABLES + STEPS + SUM + "torch.autograd.grad(h.sum(), token_emb.weight)\n",
+    "backward with random weights": TABLES + STEPS + SUM + "(h * torch.rand_like(h)).sum().backward()\n",
+    "float64 by default": "torch.set_default_dtype(torch.float64)\n" + TABLES + STEPS + SUM,
+    "bfloat16 by default": "torch.set_default_dtype(torch.bfloat16)\n" + TABLES + STEPS + SUM,
+    "gradients switched off at the end": TABLES + STEPS + SUM + "torch.set_grad_enabled(False)\n",
+    "a file made once": TABLES + STEPS + SUM + "open('notes.txt', 'x').close()\n",
+    "x as another type": TABLES
+    + "x = x.to(torch.int16)\ntok = token_emb(x.long())\n"
+    + STEPS.splitlines()[1]
+    + "\n"
+    + SUM,
+    "tables in a plain class": (
+        "class Table:\n    def __init__(self, n, d):\n        self.rows = torch.randn(n, d, requires_grad=True)\n"
+        "token_emb, pos_emb = Table(vocab_size, n_embd), Table(block_size, n_embd)\n"
+        "tok = token_emb.rows[x]\npos = pos_emb.rows[torch.arange(block_size)]\n" + SUM
+    ),
+    "tables scaled after they were drawn": (
+        "token_emb = torch.randn(vocab_size, n_embd, requires_grad=True) * 0.02\n"
+        "pos_emb = torch.randn(block_size, n_embd, requires_grad=True) * 0.02\n"
+        "tok = token_emb[x]\npos = pos_emb[torch.arange(block_size)]\n" + SUM
+    ),
+}
+CUT = "class Cut(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, t): return t.clone()\n"
+WRONG = {
+    "h hears of tokens not at all": TABLES + STEPS + "h = tok.detach() + pos + 0 * tok\n",
+    "h hears of tokens twice": TABLES + STEPS + "h = 2 * tok + pos - tok.detach()\n",
+    "h hears the opposite": (
+        TABLES + STEPS + CUT + "    @staticmethod\n    def backward(ctx, g): return -g\nh = Cut.apply(tok + pos)\n"
+    ),
+    "h stays silent by a hook": TABLES + STEPS + SUM + "h.register_hook(lambda g: g * 0)\n",
+    "a product in disguise": TABLES + STEPS + "z = tok * pos\nh = z + (tok + pos - z).detach()\n",
+    "tiny tables hide the sign": (
+        TABLES
+        + "nn.init.normal_(token_emb.weight, std=1e-7)\nnn.init.normal_(pos_emb.weight, std=1e-7)\n"
+        + STEPS
+        + "h = tok - pos\n"
+    ),
+    "huge tokens hide the positions": TABLES + "nn.init.normal_(token_emb.weight, std=1e30)\n" + STEPS + "h = tok\n",
+    "one number for two tables": (
+        "one = nn.Parameter(torch.ones(1))\ntoken_emb = torch.randn(vocab_size, n_embd) * one\n"
+        "pos_emb = torch.randn(block_size, n_embd) * one\n"
+        "tok = token_emb[x]\npos = pos_emb[torch.arange(block_size)]\n" + SUM
+    ),
+    "one column stretched to a table": (
+        "token_emb = nn.Parameter(torch.randn(vocab_size, 1)).expand(-1, n_embd)\n"
+        "pos_emb = nn.Parameter(torch.randn(block_size, 1)).expand(-1, n_embd)\n"
+        "tok = token_emb[x]\npos = pos_emb[torch.arange(block_size)]\n" + SUM
+    ),
+    "tables that share rows": (
+        "base = torch.randn(2 * vocab_size, n_embd)\ntoken_emb = nn.Parameter(base[::2])\n"
+        "pos_emb = nn.Parameter(base[: 2 * block_size : 2])\n"
+        "tok = token_emb[x]\npos = pos_emb[torch.arange(block_size)]\n" + SUM
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_unusual_right_code_passes(grade: Grade, name: str) -> None:
+    """What is right by its values, shapes and gradients passes, however it is written."""
+    report = grade(RIGHT[name])
+    assert report.verdict is Verdict.PASSED, [check.message for check in report.checks if check.message]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_code_in_disguise_fails(grade: Grade, name: str) -> None:
+    """What only looks right fails."""
+    assert grade(WRONG[name]).verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("source", ["", "# nothing yet\n", "import math\n", "print(x.shape)\n"])
+def test_nothing_done_yet_is_no_misconception(grade: Grade, source: str) -> None:
+    """An empty answer shows no wrong idea."""
+    assert grade(source).misconception is None
+
+
+def test_an_exceptions_text_is_printable(grade: Grade) -> None:
+    """Lone surrogates, NUL and terminal codes of a student's exception stay out of the report."""
+    for text in ("\\ud800", "\\x1b[2J", "\\x00"):
+        report = grade(f"raise ValueError('{text}')")
+        assert report.error is not None
+        assert report.error.message.isprintable()
+        str(report.to_json()).encode("utf-8")
