@@ -108,7 +108,7 @@ class _Judge:
         )
         outcome.judge_trial(trial)
         self._trials.append(trial)
-        if trial.lesson and (claim.fault is None or claim.fault.parsed):
+        if trial.lesson and trial.parsed:
             self._printed = printed(trial, self._task.report)
         return True
 
@@ -118,11 +118,10 @@ class _Judge:
         found = outcome.results(task, trials)
         failed = {one.id for one in found if one.status is outcome.FAILED}
         wrong = bool(failed) or lesson.claim.fault is not None
-        parsed = lesson.claim.fault is None or lesson.claim.fault.parsed
         complete = len(trials) == 1 + task.fresh_trials
         return {
             "checks": [outcome.as_json(one) for one in found],
-            "misconception": outcome.as_json(recognise(trials, failed)) if wrong and parsed and complete else None,
+            "misconception": outcome.as_json(recognise(trials, failed)) if wrong and complete else None,
             "error": outcome.as_json(outcome.student_error(lesson)),
             "raised": lesson.claim.fault is not None,
             "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),

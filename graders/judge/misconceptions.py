@@ -23,12 +23,13 @@ def recognise(trials: list[Trial], failed: set[str]) -> Misconception | None:
 
     Args:
         trials: all of them.
-        failed: ids of the checks that failed; a variant that fails others need not be looked at.
+        failed: ids of the checks that failed; a variant without a predicate that fails others need not be looked at.
     """
     if not trials:
         return None
     for variant in trials[0].task.wrong:
-        if set(variant.failing) <= failed and all(_matches(trial, variant) for trial in trials):
+        fits = bool(variant.when) or (set(variant.failing) <= failed and trials[0].parsed)
+        if fits and all(_matches(trial, variant) for trial in trials):
             return Misconception(variant.tag, variant.message)
     return None
 

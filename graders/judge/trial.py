@@ -52,6 +52,11 @@ class Trial:
     source: str  # the student's text, to be looked at but never run
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
+    @property
+    def parsed(self) -> bool:
+        """Can the student's text be read at all?"""
+        return self.claim.fault is None or self.claim.fault.parsed
+
     def made(self, name: str) -> Made:
         """The student's value."""
         return self.claim.made(name)

@@ -59,6 +59,7 @@ def test_student_cannot_forge_a_frame(grade: Grade, kind: int) -> None:
         "huge shape",
         "wrong types",
         "long line",
+        "infinity",
     ],
 )
 def test_student_cannot_confuse_the_judge(grade: Grade, said: str) -> None:
