@@ -67,12 +67,12 @@ def _right(trial: Trial, check: Check) -> Iterator[tuple[tuple[str, ...], Any]]:
 def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
     found: list[tuple[Mismatch, torch.Tensor]] = []
     output = trial.output(check.of)
-    for _, expected in _right(trial, check):
+    for given, expected in _right(trial, check):
         if not isinstance(expected, torch.Tensor):
             continue
         mismatch = compare(actual, expected, dtype=output.dtype, tolerance=output.tolerance)
         if mismatch is None:
-            return _learns(trial, check)
+            return _learns(trial, check, given)
         found.append((mismatch, expected.detach()))
     if not found:
         needed = " or ".join(", ".join(f"`{name}`" for name in given) for given in check.given if given)
@@ -106,8 +106,8 @@ def _sources(check: Check) -> str:
     return " and ".join(f"`{name}`" for name in next(given for given in check.given if given))
 
 
-def _learns(trial: Trial, check: Check) -> Outcome:
-    """The numbers are right; do the tables hear of it? Only where no earlier step has spoilt that."""
+def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
+    """The numbers follow from `given`; do the tables hear of it? Only where no earlier step has spoilt that."""
     for table in check.learns:
         if not _can_learn(trial, check, table):
             continue
@@ -118,18 +118,17 @@ def _learns(trial: Trial, check: Check) -> Outcome:
                 "Either it was not made from that table, or something on the way drops the gradient (`.data`, "
                 "`.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
             )
-        expected = _expected_gradient(trial, check, check.of, table)
-        if isinstance(found, torch.Tensor) and expected is not None and compare(found, expected) is not None:
-            return failed(
-                f"`{check.of}` has the right numbers, but the gradient that gets back to `{table}` is another."
-            )
+        if isinstance(found, torch.Tensor) and table in given and not _shared(trial, table, given):
+            expected = trial.reference.gradient(check.of, table, trial.seed, given=given)
+            if expected is not None and compare(found, expected) is not None:
+                return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
     return passed()
 
 
-def _expected_gradient(trial: Trial, check: Check, of: str, table: str) -> torch.Tensor | None:
-    """Of the reference started from the student's tables."""
-    tables = next((given for given in check.given if table in given), (table,))
-    return trial.reference.gradient(of, table, trial.seed, given=tables)
+def _shared(trial: Trial, table: str, given: tuple[str, ...]) -> bool:
+    """Is the table another one as well? Then it rightly hears of both."""
+    own = {leaf.storage for leaf in trial.made(table).leaves}
+    return any(leaf.storage in own for other in given if other != table for leaf in trial.made(other).leaves)
 
 
 def _can_learn(trial: Trial, check: Check, table: str) -> bool:
@@ -137,12 +136,12 @@ def _can_learn(trial: Trial, check: Check, table: str) -> bool:
     if not trial.made(table).requires_grad:
         return False
     steps = {name for given in check.given for name in given} - {table}
-    return all(_lets_through(trial, check, step, table) for step in steps)
+    return all(_lets_through(trial, step, table) for step in steps)
 
 
-def _lets_through(trial: Trial, check: Check, step: str, table: str) -> bool:
+def _lets_through(trial: Trial, step: str, table: str) -> bool:
     found = trial.claim.gradients.get(f"{step}>{table}")
     if found is None:  # nobody asked for it
         return True
-    expected = _expected_gradient(trial, check, step, table)
+    expected = trial.reference.gradient(step, table, trial.seed)
     return isinstance(found, torch.Tensor) and (expected is None or compare(found, expected) is None)
