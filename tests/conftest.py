@@ -1,10 +1,13 @@
 """What tests of several layers need: databases, fresh and migrated, of both kinds."""
 
+import asyncio
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
@@ -127,6 +130,17 @@ def grade(grader: Grader, task: Task) -> Callable[..., Report]:
 def solution() -> str:
     """Return the main exercise's own solution."""
     return load_code_exercise(MAIN_EXERCISE).solution
+
+
+@pytest.fixture
+def finish() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+    """
+    Give a function that runs a coroutine to its end, in an event loop of its own.
+
+    The loop has a thread of its own too: in the tests' thread Playwright's loop may be running, and two cannot.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        yield lambda story: thread.submit(asyncio.run, story).result()
 
 
 def _administer(server: str, statement: str) -> None:

@@ -5,13 +5,17 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.clients.bells import FOLDER, WebBell, WorkerBell, ring_webs, ring_workers, workers_listen
 
 LONG_S = 20.0
+
+Finish = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 def test_bell_wakes_a_worker_that_waits(tmp_path: Path) -> None:
@@ -89,7 +93,7 @@ def test_ringing_never_fails(tmp_path: Path, what: str) -> None:
     ring_webs(data, "1" * 32, "graded")
 
 
-def test_web_waiters_hear_of_their_own_submission_only(tmp_path: Path) -> None:
+def test_web_waiters_hear_of_their_own_submission_only(tmp_path: Path, finish: Finish) -> None:
     """Two tabs on one submission hear the same; a third on another hears nothing."""
 
     async def story() -> list[str | None]:
@@ -99,10 +103,10 @@ def test_web_waiters_hear_of_their_own_submission_only(tmp_path: Path) -> None:
                 heard = [await one.wait(LONG_S), await two.wait(LONG_S)]
                 return [*heard, await other.wait(0.01)]
 
-    assert asyncio.run(story()) == ["running", "running", None]
+    assert finish(story()) == ["running", "running", None]
 
 
-def test_web_waiter_hears_the_newest_state(tmp_path: Path) -> None:
+def test_web_waiter_hears_the_newest_state(tmp_path: Path, finish: Finish) -> None:
     """Who was busy meanwhile need not hear all that happened, only how it stands."""
 
     async def story() -> list[str | None]:
@@ -112,10 +116,10 @@ def test_web_waiter_hears_the_newest_state(tmp_path: Path) -> None:
                 ring_webs(tmp_path, "a", "graded")
                 return [await ticket.wait(LONG_S), await ticket.wait(0.01)]
 
-    assert asyncio.run(story()) == ["graded", None]
+    assert finish(story()) == ["graded", None]
 
 
-def test_ended_web_waiter_is_forgotten(tmp_path: Path) -> None:
+def test_ended_web_waiter_is_forgotten(tmp_path: Path, finish: Finish) -> None:
     """Bells for someone who has left find nobody, and harm nobody."""
 
     async def story() -> str | None:
@@ -126,7 +130,7 @@ def test_ended_web_waiter_is_forgotten(tmp_path: Path) -> None:
                 ring_webs(tmp_path, "a", "graded")
                 return await ticket.wait(LONG_S)
 
-    assert asyncio.run(story()) == "graded"
+    assert finish(story()) == "graded"
 
 
 def test_web_and_worker_bells_are_apart(tmp_path: Path) -> None:
