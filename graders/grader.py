@@ -158,7 +158,7 @@ def _output(task: Task) -> Output:
 
 def _judge_order(task: Task, source: str, trials: list[TrialOrder]) -> Frame:
     orders = [{"candidates": one.candidates, "seed": one.seed} for one in trials]
-    return Frame(FrameType.JOB, {"task": task.to_json(), "source": source, "trials": orders})
+    return Frame(FrameType.JOB, {"task": task.as_json, "source": source, "trials": orders})
 
 
 def _order(task: Task, source: str, first: TrialOrder) -> Frame:

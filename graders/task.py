@@ -6,6 +6,7 @@ Only the trusted parent and the judge see a whole Task; the student's process ge
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 MAX_SOURCE_BYTES = 64 * 1024
@@ -100,6 +101,11 @@ class Task:
     def to_json(self) -> dict[str, Any]:
         """The task as JSON-able values."""
         return asdict(self)
+
+    @cached_property
+    def as_json(self) -> dict[str, Any]:
+        """The same, made once; not to be changed."""
+        return self.to_json()
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Task":

@@ -24,7 +24,6 @@ JUDGE_PIPE_BYTES = 1024 * 1024  # what any process may give a pipe on a kernel a
 # Huge pages make the fork of a torch process several times cheaper; nothing else is in there.
 _ENVIRONMENT = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-    "PYTHONMALLOC": "malloc",
     "OMP_NUM_THREADS": "1",
     "LANG": "C.UTF-8",
     "TZ": "UTC",

@@ -11,6 +11,7 @@ own, opens them.
 import json
 import math
 import os
+import select
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
@@ -104,6 +105,11 @@ def receive(descriptor: int) -> Frame:
         _exactly(descriptor, HEADER.size), max_json=1 << 30, max_tensors=1 << 30
     )
     return Frame(kind, decode_body(_exactly(descriptor, json_bytes)), _exactly(descriptor, tensor_bytes))
+
+
+def waiting(descriptor: int) -> bool:
+    """Is there something to read already?"""
+    return bool(select.select([descriptor], [], [], 0)[0])
 
 
 def send(descriptor: int, frame: Frame) -> None:

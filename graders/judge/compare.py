@@ -44,6 +44,8 @@ def compare(
     if not fits(actual, dtype):
         return Mismatch("type")
     expected = expected.detach()
+    if actual.dtype is expected.dtype and torch.equal(actual.detach(), expected):
+        return None  # to the bit, as most often; the rest is twenty times as slow
     left, right = actual.detach().double(), expected.double()
     finite = right[torch.isfinite(right)].abs()
     share = max(_COARSE.get(actual.dtype, 0.0), _COARSE.get(expected.dtype, 0.0), tolerance)

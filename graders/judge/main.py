@@ -1,29 +1,25 @@
 """
-The course of one judge run.
+What a judge's process does from its first moment: rehearse while there is time, then judge what is ordered.
 
-The order comes before the student's run is over, so that the reference is ready when the claims
-arrive, and each claim is judged while the student's process is at its next trial.
+`graders.judge.course` is how a submission is judged.
 """
 
-import builtins
-from dataclasses import dataclass
-from typing import Any
-
 from graders import wire
-from graders.judge import outcome
-from graders.judge.claimed import ClaimRefused, read
-from graders.judge.inputs import changed_inputs
-from graders.judge.misconceptions import recognise
-from graders.judge.printed import printed
-from graders.judge.reference import Names, Programs, Reference, Start
-from graders.judge.trial import Trial
-from graders.setup import Setup
-from graders.student.main import warm_up
+from graders.judge import rehearsal
+from graders.judge.claimed import ClaimRefused
+from graders.judge.course import Judge
+from graders.student import main as student
 from graders.task import Task
 from graders.wire import Frame, FrameType
 
-__all__ = ["main", "underway", "warm_up"]
-Order = dict[str, Any]
+_REHEARSALS = 10
+
+
+def warm_up() -> None:
+    """Do once what every run would do at first, the student's part of it too."""
+    student.warm_up()
+    for _ in range(_REHEARSALS):
+        rehearsal.rehearse()
 
 
 def underway() -> bool:
@@ -33,8 +29,10 @@ def underway() -> bool:
 
 def main(inlet: int, outlet: int) -> None:
     """Judge the claims that come in on `inlet`; a fault of the exercise is told as such."""
+    if not wire.waiting(inlet):
+        rehearsal.rehearse()
     order = wire.receive(inlet).body
-    judge = _Judge(Task.from_json(order["task"]), order["trials"], order["source"])
+    judge = Judge(Task.from_json(order["task"]), order["trials"], order["source"])
     try:
         judge.prepare()
     except Exception as fault:  # noqa: BLE001  whatever an author's code raises
@@ -48,83 +46,3 @@ def main(inlet: int, outlet: int) -> None:
             refused = True
     body = {"refused": True} if refused else judge.outcome()
     wire.send(outlet, Frame(FrameType.OUTCOME, body))
-
-
-@dataclass
-class _Prepared:
-    """One trial's reference, before the claim is there."""
-
-    start: Start
-    pure: Names
-    values: dict[str, Any]
-    seed: int
-    printed: str  # by the solution
-
-
-class _Judge:
-    """The trials of one submission, one after the other."""
-
-    def __init__(self, task: Task, orders: list[Order], source: str) -> None:
-        self._task, self._orders, self._source = task, orders, source
-        self._programs = Programs(task.probe)
-        self._prepared: list[_Prepared] = []
-        self._trials: list[Trial] = []
-        self._printed = ""
-
-    def prepare(self) -> None:
-        """Run starting code and solution on every trial."""
-        setup = Setup(self._task.setup, self._task.require)
-        for order in self._orders:
-            names: Names = {"__name__": "__main__", "__builtins__": builtins}
-            taken = setup.run(order["candidates"], names)
-            start = Start(names)
-            pure = start.fresh()
-            ended = self._programs.run(self._task.solution, frozenset(), pure)
-            for fault in (ended.fault, *ended.probed.values()):
-                if fault is not None:
-                    raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-            self._prepared.append(_Prepared(start, pure, order["candidates"][taken], order["seed"], ended.printed))
-
-    def take(self, frame: Frame) -> bool:
-        """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""
-        if len(self._trials) == len(self._prepared):
-            return False
-        body, packed = frame.body, memoryview(frame.tensors)
-        made = Frame(FrameType.CLAIM, body["claim"], bytes(packed[: body["claim_bytes"]]))
-        found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["claim_bytes"] :]))
-        claim = read(self._task.student_part(), made, found if body["gradients"] is not None else None)
-        prepared = self._prepared[len(self._trials)]
-        start = prepared.start.having(changed_inputs(self._task, prepared.start.names, claim))
-        trial = Trial(
-            task=self._task,
-            names=start.names,
-            pure=prepared.pure,
-            claim=claim,
-            reference=Reference(self._task, start, claim, self._programs),
-            seed=prepared.seed,
-            lesson=not self._trials,
-            values=prepared.values,
-            source=self._source,
-        )
-        outcome.judge_trial(trial)
-        self._trials.append(trial)
-        if trial.lesson and trial.parsed:
-            self._printed = printed(trial, self._task.report)
-        return True
-
-    def outcome(self) -> Order:
-        """What is said of all trials together."""
-        task, trials, lesson = self._task, self._trials, self._trials[0]
-        found = outcome.results(task, trials)
-        failed = {one.id for one in found if one.status is outcome.FAILED}
-        wrong = bool(failed) or lesson.claim.fault is not None
-        complete = len(trials) == 1 + task.fresh_trials
-        return {
-            "checks": [outcome.as_json(one) for one in found],
-            "misconception": outcome.as_json(recognise(trials, failed)) if wrong and complete else None,
-            "error": outcome.as_json(outcome.student_error(lesson)),
-            "raised": lesson.claim.fault is not None,
-            "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
-            "report": self._printed,
-            "tensors": [outcome.as_json(one) for one in outcome.shapes(lesson)],
-        }

@@ -170,6 +170,7 @@ class Reference:
         self._task, self._claim, self._programs = task, claim, programs
         self._start = start
         self._runs: dict[tuple[str, ...], tuple[Names, Adoption] | None] = {}
+        self._gradients: dict[tuple[str, str, int, tuple[str, ...]], torch.Tensor | None] = {}
 
     def given(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
         """
@@ -194,7 +195,13 @@ class Reference:
 
     def gradient(self, of: str, to: str, seed: int, *, given: tuple[str, ...] | None = None) -> torch.Tensor | None:
         """D (of * r).sum() / d to, of the solution on the student's tables (`given`); None where there is none."""
-        found = self.given(given or (to,))
+        key = of, to, seed, given or (to,)
+        if key not in self._gradients:
+            self._gradients[key] = self._gradient(of, to, seed, given=given or (to,))
+        return self._gradients[key]
+
+    def _gradient(self, of: str, to: str, seed: int, *, given: tuple[str, ...]) -> torch.Tensor | None:
+        found = self.given(given)
         if found is None:
             return None
         names, adoption = found

@@ -1,0 +1,52 @@
+"""Judging a sample of our own ahead, for the reason that `graders.student.rehearsal` gives."""
+
+import functools
+
+from graders.judge.course import Judge
+from graders.student import rehearsal as sample
+from graders.task import Check, Input, Output, Task
+from graders.wire import Frame, FrameType
+
+_TASK = Task(
+    exercise="rehearsal",
+    version=0,
+    setup=sample.SETUP,
+    require=sample.ORDER["require"],
+    solution=sample.SOURCE,
+    outputs=tuple(Output(one["name"], one["kind"]) for one in sample.ORDER["outputs"]),
+    inputs=(Input("x"),),
+    checks=(
+        Check("table", "", "table", of="table"),
+        Check("places", "", "table", of="places"),
+        Check("found", "", "equal", of="found", given=(("table",),), inputs=("x",), learns=("table",)),
+        Check("h", "", "equal", of="h", given=(("table", "places"),), inputs=("x",)),
+        Check("count", "", "learnable_count", names=("table", "places")),
+        Check("learns", "", "gradient", of="h", to="table"),
+        Check("sizes", "", "other_sizes"),
+    ),
+    report="print(f'{list(h.shape)} {learnable} {holds(\"learns\")}')",
+    fresh_trials=1,
+)
+
+
+@functools.cache
+def _frames() -> tuple[Frame, ...]:
+    """What a student's run of the sample hands over."""
+    return tuple(_frame(claim, gradients) for claim, gradients in sample.rehearse())
+
+
+def _frame(claim: Frame, gradients: Frame) -> Frame:
+    body = {"claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": gradients.body}
+    return Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + gradients.tensors)
+
+
+def rehearse() -> dict[str, object]:
+    """Judge the sample; what is said of it."""
+    orders = [{"candidates": [values], "seed": sample.SEED} for values in sample.VALUES]
+    frames = _frames()
+    with sample.untouched():
+        judge = Judge(_TASK, orders, sample.SOURCE)
+        judge.prepare()
+        for frame in frames:
+            judge.take(frame)
+        return judge.outcome()
