@@ -17,7 +17,7 @@ from graders.places import Budget, Places
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
 from graders.runs import Ended, Output, Run
 from graders.task import Limits, Task
-from graders.trials import TrialOrder, draw_trials
+from graders.trials import TrialOrder, drawing
 from graders.verdicts import sentence, verdict_of
 from graders.warm import JUDGE_PIPE_BYTES
 from graders.wire import Frame, FrameType
@@ -106,13 +106,18 @@ class Grader:
         Raises:
             GraderFault: ours, or the exercise's: nothing is said about the student.
         """
-        trials = draw_trials(task, seed)
         begun = time.perf_counter()
         output = _output(task)
+        drawn = drawing(task, seed)
+        trials = [next(drawn)]
         with self._places.take("student", _budget(task.limits)) as run:
-            _send(run, _order(task, source, trials[0]))  # the student's run starts while the judge gets its order
+            _send(run, _order(task, source, trials[0]))
             with self._places.take("judge", _JUDGE_BUDGET) as judge:
-                _send(judge, _judge_order(task, source, trials))
+                _send(judge, Frame(FrameType.JOB, {"task": task.as_json, "source": source}))
+                _send(judge, _judge_trial(trials[0]))
+                for trial in drawn:  # while both are at the lesson's
+                    trials.append(trial)
+                    _send(judge, _judge_trial(trial))
                 handed = _converse(run, task, trials, output=output, judge=judge)
                 ran = time.perf_counter()
                 outcome = _judge(judge, handed) if handed.claims else {}
@@ -125,7 +130,7 @@ class Grader:
         """Execute on the lesson's data only and show what is printed; nothing is judged. Raises GraderFault."""
         begun = time.perf_counter()
         output = _output(task)
-        trials = draw_trials(task, "run")[:1]
+        trials = [next(drawing(task, "run"))]
         with self._places.take("student", _budget(task.limits)) as run:
             _send(run, _order(task, source, trials[0]))
             handed = _converse(run, task, trials, output=output)
@@ -134,9 +139,15 @@ class Grader:
         return _run_report(task, handed, output=output, timing=Timing(run=took, total=took))
 
     def prepare(self, limits: Limits | None = None) -> None:
-        """Fork the next runs ahead; `limits` are those that the next submission will most likely have."""
+        """
+        Between two submissions: fork the next runs ahead, and remove what the last ones left.
+
+        Args:
+            limits: those that the next submission will most likely have.
+        """
         self._places.prepare("student", _budget(limits or Limits()))
         self._places.prepare("judge", _JUDGE_BUDGET)
+        self._places.tidy()
 
     @property
     def in_namespaces(self) -> bool:
@@ -156,9 +167,8 @@ def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
 
 
-def _judge_order(task: Task, source: str, trials: list[TrialOrder]) -> Frame:
-    orders = [{"candidates": one.candidates, "seed": one.seed} for one in trials]
-    return Frame(FrameType.JOB, {"task": task.as_json, "source": source, "trials": orders})
+def _judge_trial(trial: TrialOrder) -> Frame:
+    return Frame(FrameType.TRIAL, {"candidates": trial.candidates, "seed": trial.seed})
 
 
 def _order(task: Task, source: str, first: TrialOrder) -> Frame:

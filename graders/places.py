@@ -41,11 +41,6 @@ class Place:
     folder: Path
     budget: Budget
 
-    def close(self) -> None:
-        """End the run and remove its folder."""
-        self.run.end()
-        remove_tree(self.folder)
-
 
 class Places:
     """The places of one slot. Not thread-safe."""
@@ -63,6 +58,7 @@ class Places:
         self._uid = uid_for(next(_numbers))
         self._warm: dict[str, WarmProcess] = {}
         self._spare: dict[str, Place] = {}
+        self._left: list[Path] = []  # folders of runs that have ended
 
     def open(self) -> None:
         """Start the warm processes: some seconds. Raises GraderFault."""
@@ -78,7 +74,8 @@ class Places:
     def close(self) -> None:
         """End everything."""
         for place in self._spare.values():
-            place.close()
+            self._leave(place)
+        self.tidy()
         for warm in self._warm.values():
             warm.close()
         self._spare.clear()
@@ -91,17 +88,27 @@ class Places:
 
     @contextmanager
     def take(self, role: str, budget: Budget) -> Iterator[Run]:
-        """A run that waits for its order; gone at the end, with all that it wrote."""
+        """A run that waits for its order. It is gone at the end; what it wrote stays until `tidy`."""
         place = self._spare.pop(role, None)
         if place is not None and (place.budget != budget or not place.run.alive()):
-            place.close()
+            self._leave(place)
             place = None
         if place is None:
+            self.tidy()  # nobody had time to
             place = self._fork(role, budget)
         try:
             yield place.run
         finally:
-            place.close()
+            self._leave(place)
+
+    def tidy(self) -> None:
+        """Remove what the runs that have ended wrote: milliseconds, for which no verdict should wait."""
+        while self._left:
+            remove_tree(self._left.pop())
+
+    def _leave(self, place: Place) -> None:
+        place.run.end()
+        self._left.append(place.folder)
 
     def look_after(self, role: str) -> None:
         """After a run that did not end cleanly: replace its warm process unless it answers. Raises GraderFault."""
@@ -136,7 +143,7 @@ class Places:
 
     def _start(self, role: str) -> WarmProcess:
         if role in self._spare:
-            self._spare.pop(role).close()
+            self._leave(self._spare.pop(role))
         if role in self._warm:
             self._warm.pop(role).close()
         self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self.namespaces)

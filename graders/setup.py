@@ -69,8 +69,9 @@ def opened(text: str, names: frozenset[str]) -> ast.Module:
     for statement in tree.body:
         name = assigned_name(statement)
         if isinstance(statement, ast.Assign) and name in names:
-            statement.value = ast.parse(f"{_VALUES}[{name!r}]", mode="eval").body
-    return ast.fix_missing_locations(tree)
+            looked_up = ast.Subscript(ast.Name(_VALUES, ast.Load()), ast.Constant(name), ast.Load())
+            statement.value = ast.fix_missing_locations(ast.copy_location(looked_up, statement.value))
+    return tree
 
 
 def assigned_name(statement: ast.stmt) -> str | None:

@@ -9,7 +9,7 @@ student's and the judge's process alike, without a process of its own to find ou
 import itertools
 import random
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,12 +42,16 @@ def draw_trials(task: Task, seed: str) -> list[TrialOrder]:
     Raises:
         GraderFault: the exercise's ranges leave no room for sizes that all differ.
     """
+    return list(drawing(task, seed))
+
+
+def drawing(task: Task, seed: str) -> Iterator[TrialOrder]:
+    """The same one by one, each drawn when it is asked for: the lesson's takes no time."""
     dice = random.Random(f"{task.exercise}:{seed}")  # noqa: S311  the seed is what is secret
-    orders = [TrialOrder([{}], dice.getrandbits(48))]
+    yield TrialOrder([{}], dice.getrandbits(48))
     for _ in range(task.fresh_trials):
         candidates = [_draw(task.params, dice) for _ in range(_CANDIDATES)]
-        orders.append(TrialOrder(candidates, dice.getrandbits(48)))
-    return orders
+        yield TrialOrder(candidates, dice.getrandbits(48))
 
 
 def _draw(params: Mapping[str, Mapping[str, Any]], dice: random.Random) -> dict[str, Any]:

@@ -37,34 +37,32 @@ class _Prepared:
 class Judge:
     """The trials of one submission, one after the other."""
 
-    def __init__(self, task: Task, orders: list[Order], source: str) -> None:
+    def __init__(self, task: Task, source: str) -> None:
         """
-        Prepare; nothing is run yet.
+        Nothing is run yet.
 
         Args:
             task: the exercise.
-            orders: of the trials, as `TrialOrder`.
             source: the student's text, to be looked at only.
         """
-        self._task, self._orders, self._source = task, orders, source
+        self._task, self._source = task, source
+        self._setup = Setup(task.setup, task.require)
         self._programs = Programs(task.probe)
         self._prepared: list[_Prepared] = []
         self._trials: list[Trial] = []
         self._printed = ""
 
-    def prepare(self) -> None:
-        """Run starting code and solution on every trial."""
-        setup = Setup(self._task.setup, self._task.require)
-        for order in self._orders:
-            names: Names = {"__name__": "__main__", "__builtins__": builtins}
-            taken = setup.run(order["candidates"], names)
-            start = Start(names)
-            pure = start.fresh()
-            ended = self._programs.run(self._task.solution, frozenset(), pure)
-            for fault in (ended.fault, *ended.probed.values()):
-                if fault is not None:
-                    raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-            self._prepared.append(_Prepared(start, pure, order["candidates"][taken], order["seed"], ended.printed))
+    def prepare(self, order: Order) -> None:
+        """Run starting code and solution on the next trial, a `TrialOrder`. Raises ValueError: the solution fails."""
+        names: Names = {"__name__": "__main__", "__builtins__": builtins}
+        taken = self._setup.run(order["candidates"], names)
+        start = Start(names)
+        pure = start.fresh()
+        ended = self._programs.run(self._task.solution, frozenset(), pure)
+        for fault in (ended.fault, *ended.probed.values()):
+            if fault is not None:
+                raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
+        self._prepared.append(_Prepared(start, pure, order["candidates"][taken], order["seed"], ended.printed))
 
     def take(self, frame: Frame) -> bool:
         """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""

@@ -32,17 +32,22 @@ def main(inlet: int, outlet: int) -> None:
     if not wire.waiting(inlet):
         rehearsal.rehearse()
     order = wire.receive(inlet).body
-    judge = Judge(Task.from_json(order["task"]), order["trials"], order["source"])
-    try:
-        judge.prepare()
-    except Exception as fault:  # noqa: BLE001  whatever an author's code raises
-        wire.send(outlet, Frame(FrameType.OUTCOME, {"fault": f"{type(fault).__name__}: {fault}"[:2000]}))
-        return
-    refused = False
-    while (frame := wire.receive(inlet)).type is FrameType.TRIAL_CLAIM:  # to the end, or the parent could not go on
+    judge = Judge(Task.from_json(order["task"]), order["source"])
+    amiss: dict[str, object] = {}
+    while (frame := wire.receive(inlet)).type is not FrameType.END:  # to the end, or the parent could not go on
+        amiss = amiss or _heed(judge, frame)
+    wire.send(outlet, Frame(FrameType.OUTCOME, amiss or judge.outcome()))
+
+
+def _heed(judge: Judge, frame: Frame) -> dict[str, object]:
+    """Prepare a trial or judge a claim; what is said instead of an outcome if that cannot be done."""
+    if frame.type is FrameType.TRIAL:
         try:
-            refused = refused or not judge.take(frame)
-        except ClaimRefused:
-            refused = True
-    body = {"refused": True} if refused else judge.outcome()
-    wire.send(outlet, Frame(FrameType.OUTCOME, body))
+            judge.prepare(frame.body)
+        except Exception as fault:  # noqa: BLE001  whatever an author's code raises
+            return {"fault": f"{type(fault).__name__}: {fault}"[:2000]}
+        return {}
+    try:
+        return {} if judge.take(frame) else {"refused": True}
+    except ClaimRefused:
+        return {"refused": True}

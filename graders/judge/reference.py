@@ -63,13 +63,16 @@ def _adopting(tree: ast.Module, adopted: frozenset[str]) -> ast.Module:
     for number, statement in enumerate(tree.body):
         body.append(statement)
         made = sorted(name for name, place in last.items() if place == number)
-        body += [ast.copy_location(_adoption(name), statement) for name in made]
+        body += [_adoption(name, statement) for name in made]
     tree.body = body
-    return ast.fix_missing_locations(tree)
+    return tree
 
 
-def _adoption(name: str) -> ast.stmt:
-    return ast.parse(f"{name} = {_ADOPT}({name!r}, {name})").body[0]
+def _adoption(name: str, place: ast.stmt) -> ast.stmt:
+    """`name = __adopt__("name", name)`, at the place of another statement."""
+    call = ast.Call(ast.Name(_ADOPT, ast.Load()), [ast.Constant(name), ast.Name(name, ast.Load())], [])
+    made = ast.Assign([ast.Name(name, ast.Store())], call)
+    return ast.fix_missing_locations(ast.copy_location(made, place))
 
 
 class Adoption:

@@ -42,11 +42,11 @@ def _frame(claim: Frame, gradients: Frame) -> Frame:
 
 def rehearse() -> dict[str, object]:
     """Judge the sample; what is said of it."""
-    orders = [{"candidates": [values], "seed": sample.SEED} for values in sample.VALUES]
     frames = _frames()
     with sample.untouched():
-        judge = Judge(_TASK, orders, sample.SOURCE)
-        judge.prepare()
+        judge = Judge(_TASK, sample.SOURCE)
+        for values in sample.VALUES:
+            judge.prepare({"candidates": [values], "seed": sample.SEED})
         for frame in frames:
             judge.take(frame)
         return judge.outcome()

@@ -138,10 +138,8 @@ class Probe:
 
     def __init__(self, source: str) -> None:
         """Compile. Raises SyntaxError: the author's fault."""
-        self._steps = [
-            (sorted(assigned(statement)), compile(ast.Module([statement], []), _PROBE, "exec"))
-            for statement in self.prepared(ast.parse(source, _PROBE)).body
-        ]
+        lines = self.prepared(ast.parse(source, _PROBE)).body if source else []
+        self._steps = [(sorted(assigned(one)), compile(ast.Module([one], []), _PROBE, "exec")) for one in lines]
 
     def prepared(self, tree: ast.Module) -> ast.Module:
         """The lines as they are run: as written."""
