@@ -58,6 +58,7 @@ class Surroundings:
     packages: str  # the folder that torch is in
     scratch: str  # the folder in which runs get their own
     own_world: bool  # are we in namespaces of our own? Then /proc shows nobody else, and may be read
+    unsafe: bool = False  # go on without walls that this machine lacks
 
 
 def serve(entry: Entry, around: Surroundings) -> None:
@@ -65,7 +66,7 @@ def serve(entry: Entry, around: Surroundings) -> None:
     _offer_exit()
     entry.warm_up()
     libraries = [str(Path(os.__file__).parent), around.packages]
-    walls = Walls.prepare(libraries, scratch=around.scratch, own_world=around.own_world)
+    walls = Walls.prepare(libraries, scratch=around.scratch, own_world=around.own_world, unsafe=around.unsafe)
     _hide_platform()
     gc.collect()
     gc.freeze()  # else the first collection in a fork copies every page of the heap
@@ -129,10 +130,13 @@ def _become_run(order: dict[str, Any], received: list[int], *, walls: Walls, ent
     # what libraries keep for themselves, caches and temporary files, goes into the run's own folder
     os.environ.update({"HOME": order["scratch"], "TMPDIR": order["scratch"]})
     tempfile.tempdir = None
-    ruleset = walls.files.ruleset(order["scratch"])
+    ruleset = walls.files.ruleset(order["scratch"]) if walls.files is not None else None
     descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, ruleset=ruleset)
     walls.enclose(
-        descriptors.RULESET, uid=order["uid"], memory_mib=order["memory_mib"], wall_time_s=order["wall_time_s"]
+        None if ruleset is None else descriptors.RULESET,
+        uid=order["uid"],
+        memory_mib=order["memory_mib"],
+        wall_time_s=order["wall_time_s"],
     )
     entry.main(descriptors.INLET, descriptors.OUTLET)
     os._exit(0)

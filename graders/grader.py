@@ -75,15 +75,16 @@ class Grader:
     their walls.
     """
 
-    def __init__(self, *, scratch: Path, namespaces: bool | None = None) -> None:
+    def __init__(self, *, scratch: Path, namespaces: bool | None = None, unsafe: bool = False) -> None:
         """
         Nothing is started yet.
 
         Args:
             scratch: where each run's own folder is made; created if missing.
             namespaces: put the warm processes into worlds of their own (bubblewrap); None where that is possible.
+            unsafe: run code even without walls that this machine lacks. For a machine of one's own only.
         """
-        self._places = Places(scratch, namespaces=namespaces)
+        self._places = Places(scratch, namespaces=namespaces, unsafe=unsafe)
 
     def __enter__(self) -> Self:
         """Start the warm processes: some seconds. Raises GraderFault."""

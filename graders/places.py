@@ -45,16 +45,18 @@ class Place:
 class Places:
     """The places of one slot. Not thread-safe."""
 
-    def __init__(self, scratch: Path, *, namespaces: bool | None = None) -> None:
+    def __init__(self, scratch: Path, *, namespaces: bool | None = None, unsafe: bool = False) -> None:
         """
         Nothing is started yet.
 
         Args:
             scratch: where each run's own folder is made; created if missing.
             namespaces: put the warm processes into worlds of their own; None where that is possible.
+            unsafe: do without walls that this machine lacks.
         """
         self._scratch = scratch.absolute()
         self.namespaces = not bubblewrap.unavailable() if namespaces is None else namespaces
+        self._unsafe = unsafe
         self._uid = uid_for(next(_numbers))
         self._warm: dict[str, WarmProcess] = {}
         self._spare: dict[str, Place] = {}
@@ -146,5 +148,5 @@ class Places:
             self._leave(self._spare.pop(role))
         if role in self._warm:
             self._warm.pop(role).close()
-        self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self.namespaces)
+        self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self.namespaces, unsafe=self._unsafe)
         return self._warm[role]

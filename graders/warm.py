@@ -53,12 +53,13 @@ class ForkOrder:
         }
 
 
-def _command(role: str, socket_: int, scratch: Path, *, namespaces: bool) -> list[str]:
+def _command(role: str, socket_: int, scratch: Path, *, namespaces: bool, unsafe: bool) -> list[str]:
     """How a warm process is started."""
     packages, here = Path(sysconfig.get_path("purelib")).resolve(), Path(__file__).resolve().parent
     interpreter = str(Path(sys.executable).resolve())  # not the environment's link to it, which needs its folder
     command = [interpreter, "-P", "-S", "-B", "-s", str(here / "zygote.py"), role, str(socket_)]
     command += [str(packages), str(scratch)]
+    command += ["unsafe"] if unsafe else []
     if not namespaces:
         return command
     command.append("own-world")
@@ -69,7 +70,7 @@ def _command(role: str, socket_: int, scratch: Path, *, namespaces: bool) -> lis
 class WarmProcess:
     """One zygote. Not thread-safe: one for each slot."""
 
-    def __init__(self, role: str, *, scratch: Path, namespaces: bool) -> None:
+    def __init__(self, role: str, *, scratch: Path, namespaces: bool, unsafe: bool = False) -> None:
         """
         Start it; `wait_until_ready` says when it can be used.
 
@@ -77,10 +78,11 @@ class WarmProcess:
             role: "student" or "judge".
             scratch: the folder in which runs get their own.
             namespaces: put it into a world of its own, by bubblewrap.
+            unsafe: let it do without walls that this machine lacks.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
-            _command(role, theirs.fileno(), scratch.resolve(), namespaces=namespaces),
+            _command(role, theirs.fileno(), scratch.resolve(), namespaces=namespaces, unsafe=unsafe),
             env=_ENVIRONMENT,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,

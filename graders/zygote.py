@@ -1,7 +1,7 @@
 """
 The warm process's first lines: where its modules come from, and nothing else.
 
-    python -P -S -B graders/zygote.py student|judge SOCKET SITE_PACKAGES SCRATCH [own-world]
+    python -P -S -B graders/zygote.py student|judge SOCKET SITE_PACKAGES SCRATCH [own-world] [unsafe]
 
 `-S` keeps site-packages' .pth files from running, one of which would put the whole project on the
 path; `graders.fork_server` says what happens then.
@@ -20,7 +20,8 @@ def main() -> None:
     server = importlib.import_module("graders.fork_server")
     entry = importlib.import_module(f"graders.{role}.main")
     sys.path.remove(root)  # a run cannot import more of the platform than it is given
-    server.serve(entry, server.Surroundings(descriptor, packages, scratch, own_world="own-world" in sys.argv))
+    flags = {"own_world": "own-world" in sys.argv, "unsafe": "unsafe" in sys.argv}
+    server.serve(entry, server.Surroundings(descriptor, packages, scratch, **flags))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from app.db.migrate import is_current
 from app.errors import AppError
 from app.settings import Settings
 
-_FROM_ARGUMENTS = ("data", "host", "port", "workers")
+_FROM_ARGUMENTS = ("data", "host", "port", "workers", "unsafe")
 
 
 class SettingRefused(AppError):
@@ -55,5 +55,5 @@ def require_current(database: Database) -> None:
 
 
 def _line(location: tuple[int | str, ...], problem: str) -> str:
-    name = str(location[0]) if location else "settings"
+    name = str(location[0]) if location else "unsafe"  # the only rule about several
     return f"--{name} or KELOLO_{name.upper()}: {problem}"

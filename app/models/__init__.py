@@ -6,6 +6,7 @@ from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion
 from app.models.grading import GradingRun
 from app.models.jobs import Job, JobKind, JobState
 from app.models.submissions import Submission, SubmissionKind
+from app.models.workers import Worker
 
 __all__ = [
     "Account",
@@ -24,4 +25,5 @@ __all__ = [
     "Role",
     "Submission",
     "SubmissionKind",
+    "Worker",
 ]

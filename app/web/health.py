@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.services import exercises
+from app.services import exercises, workers
 from app.web.problems import Problem, document
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
@@ -28,10 +28,18 @@ def healthz() -> Response:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses=problems(503), summary="Can the server do its work?")
 def readyz(site: SiteOfRequest) -> Response:
-    """Answer with 200 if the database can be read and has its tables."""
+    """
+    Answer with 200 if the database can be read and has its tables, and say who grades, and behind which walls.
+
+    Without a worker the site is ready all the same: what is sent waits, and nothing is lost.
+    """
     try:
         with site.database.read() as session:
             exercises.list_lessons(session)
+            there = workers.present(session)
+            walls, slots = workers.weakest_walls(there), sum(one.slots for one in there)
+            waiting = site.queue.depth(session)
     except SQLAlchemyError:
         return document(_NOT_READY)
-    return json_answer({"status": "ready"})
+    ready = {"status": "ready", "workers": len(there), "slots": slots, "waiting": waiting, "walls": walls}
+    return json_answer(ready)

@@ -7,5 +7,6 @@ process that forks must not hold an event loop.
 
 from app.worker.process import run_worker
 from app.worker.supervisor import Supervisor
+from app.worker.walls import REFUSED
 
-__all__ = ["Supervisor", "run_worker"]
+__all__ = ["REFUSED", "Supervisor", "run_worker"]

@@ -18,8 +18,7 @@ def main() -> int:
     if args.parent is not None:
         die_with(args.parent)
     logs.configure()
-    run_worker(Settings(**({"data": args.data} if args.data else {})))
-    return 0
+    return run_worker(Settings(**({"data": args.data} if args.data else {})))
 
 
 if __name__ == "__main__":

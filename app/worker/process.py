@@ -1,19 +1,22 @@
 """The worker as a process: its slots, the renewal of their leases, and how it ends."""
 
 import signal
+import sys
 import time
-from threading import Event
+from threading import Event, Lock
 from types import FrameType
 
 import structlog
 
 from app.clients.bells import ring_workers
 from app.db import Database
+from app.services import workers
 from app.services.jobs import LeaseQueue
 from app.services.owners import this_process
 from app.settings import Settings
 from app.worker.scratch import scratch_folder
 from app.worker.slot import Slot, Surroundings
+from app.worker.walls import REFUSED, Walls
 
 GRACE_S = 8.0
 """How long running jobs may take to finish after SIGTERM before they are given back."""
@@ -21,8 +24,13 @@ GRACE_S = 8.0
 log = structlog.get_logger()
 
 
-def run_worker(settings: Settings) -> None:
-    """Grade until SIGTERM or SIGINT. Call it from the main thread: it handles signals."""
+def run_worker(settings: Settings) -> int:
+    """
+    Grade until SIGTERM or SIGINT. Call it from the main thread: it handles signals.
+
+    Returns:
+        The exit code: 0, or REFUSED if a wall round students' code does not hold.
+    """
     stop = Event()
 
     def ask_to_stop(_signal: int, _frame: FrameType | None) -> None:
@@ -31,14 +39,17 @@ def run_worker(settings: Settings) -> None:
     signal.signal(signal.SIGTERM, ask_to_stop)
     signal.signal(signal.SIGINT, ask_to_stop)
     database = Database(settings.database_url)
+    presence = _Presence(database, slots=settings.workers, walls=Walls(unsafe=settings.unsafe))
     with scratch_folder(settings.data_dir) as scratch:
         around = Surroundings(
             database=database,
             queue=LeaseQueue(lease_s=settings.lease_s, limit=settings.queue_limit),
             data=settings.data_dir,
             scratch=scratch,
-            owner=this_process(),
+            owner=presence.owner,
             stop=stop,
+            walls=presence.walls,
+            ready=presence.tell,
         )
         slots = [Slot(around, number=number) for number in range(settings.workers)]
         for slot in slots:
@@ -46,8 +57,52 @@ def run_worker(settings: Settings) -> None:
         log.info("worker started", owner=around.owner, slots=len(slots))
         while not stop.wait(settings.lease_s / 3):
             _renew_all(slots)
+            presence.renew()
         _end(slots, around)
+        presence.end()
     database.dispose()
+    return _said(slots)
+
+
+class _Presence:
+    """What this worker says of itself in the database. That it cannot be said stops nobody from grading."""
+
+    def __init__(self, database: Database, *, slots: int, walls: Walls) -> None:
+        self.owner = this_process()
+        self.walls = walls
+        self._database, self._slots = database, slots
+        self._lock, self._told = Lock(), False
+
+    def tell(self) -> None:
+        """Say that we are here, behind these walls; the first slot that is ready does so for all."""
+        with self._lock:
+            if self._told:
+                return
+            with self._database.write() as session:
+                workers.register(session, owner=self.owner, slots=self._slots, walls=self.walls.to_json())
+            self._told = True
+
+    def renew(self) -> None:
+        try:
+            with self._database.write() as session:
+                workers.seen(session, self.owner)
+        except Exception:
+            log.exception("presence could not be renewed")
+
+    def end(self) -> None:
+        try:
+            with self._database.write() as session:
+                workers.leave(session, self.owner)
+        except Exception:
+            log.exception("the end could not be told")
+
+
+def _said(slots: list[Slot]) -> int:
+    refusals = [slot.refusal for slot in slots if slot.refusal is not None]
+    if not refusals:
+        return 0
+    sys.stderr.write(f"{refusals[0].detail}\n")
+    return REFUSED
 
 
 def _renew_all(slots: list[Slot]) -> None:

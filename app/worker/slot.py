@@ -1,6 +1,7 @@
 """One slot of a worker: a thread with a warm grader of its own, which grades one job at a time."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
@@ -14,6 +15,7 @@ from app.models import SubmissionKind
 from app.services import grading
 from app.services.grading import GradingOrder
 from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
+from app.worker.walls import Walls, WallsBroken
 from graders.grader import Grader
 from graders.question import Question
 from graders.report import Report
@@ -40,6 +42,9 @@ class Surroundings:
     scratch: Path
     owner: str
     stop: Event
+    walls: Walls
+    ready: Callable[[], None]
+    """Called once a slot can grade."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,17 @@ class Slot(Thread):
         self._scratch = surroundings.scratch / str(number)
         self._holding: _Holding | None = None
         self._faults = 0
+        self.refusal: WallsBroken | None = None
+        """Why this slot will not grade."""
 
     def run(self) -> None:
         """Work until told to stop, whatever happens."""
         while not self._around.stop.is_set():
             try:
                 self._work_with_one_grader()
+            except WallsBroken as refusal:
+                self.refusal = refusal
+                self._around.stop.set()
             except Exception:
                 # The database is away, or the grader did not start: say so, and try anew.
                 log.exception("slot failed", slot=self.name)
@@ -91,8 +101,10 @@ class Slot(Thread):
     def _work_with_one_grader(self) -> None:
         self._faults = 0
         self._scratch.mkdir(mode=0o711, exist_ok=True)
-        with Grader(scratch=self._scratch) as grader:
+        with Grader(scratch=self._scratch, unsafe=self._around.walls.unsafe) as grader:
+            self._around.walls.prove(grader)
             grader.prepare()
+            self._around.ready()
             log.info("slot ready", slot=self.name)
             # Not before: from its bell the pages see that somebody is ready to grade.
             with WorkerBell(self._around.data) as bell:

@@ -5,6 +5,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from threading import Thread
 from types import TracebackType
 from typing import Self
@@ -12,6 +13,7 @@ from typing import Self
 import structlog
 
 from app.settings import Settings
+from app.worker.walls import REFUSED
 
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 10.0
@@ -23,6 +25,10 @@ PATIENCE_S = 12.0
 log = structlog.get_logger()
 
 
+def _nothing() -> None:
+    """Nobody asked to be told."""
+
+
 class Supervisor:
     """
     Starts a worker as a child process, and another whenever it dies.
@@ -31,9 +37,17 @@ class Supervisor:
     it shares neither locks nor connections with us; and it ends with us even if we are killed.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        """Prepare; nothing is started yet."""
+    def __init__(self, settings: Settings, *, on_refusal: Callable[[], None] = _nothing) -> None:
+        """
+        Prepare; nothing is started yet.
+
+        Args:
+            settings: the worker's too.
+            on_refusal: called if the worker will not grade on this machine. It has said why.
+        """
         self._settings = settings
+        self._on_refusal = on_refusal
+        self.refused = False
         self._stop_bell = os.eventfd(0, os.EFD_CLOEXEC)
         self._child: subprocess.Popen[bytes] | None = None
         self._thread = Thread(target=self._keep_running, name="supervisor", daemon=True)
@@ -67,6 +81,10 @@ class Supervisor:
                 _end(child)
                 return
             status = child.wait()
+            if status == REFUSED:
+                self.refused = True
+                self._on_refusal()
+                return
             if time.monotonic() - started_s > HEALTHY_AFTER_S:
                 pause_s = FIRST_PAUSE_S
             log.warning("worker died", status=status, restart_in_s=pause_s)

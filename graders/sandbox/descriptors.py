@@ -6,20 +6,18 @@ import os
 INLET = 3  # the parent's orders come in here
 OUTLET = 4  # the one way out for frames
 RULESET = 5  # Landlock's, closed as soon as it is in force
-_FIRST_CLOSED = 6
 _OUT_OF_THE_WAY = 100
 
 
-def arrange(*, inlet: int, outlet: int, printed: int, ruleset: int) -> None:
+def arrange(*, inlet: int, outlet: int, printed: int, ruleset: int | None) -> None:
     """
     Put stdin on /dev/null, stdout and stderr on `printed`, the two pipes on 3 and 4, and close the rest.
 
     The sources are first copied far up, so that no dup2 overwrites one that is still needed.
     """
     null = os.open("/dev/null", os.O_RDWR)
-    sources = [
-        fcntl.fcntl(one, fcntl.F_DUPFD, _OUT_OF_THE_WAY) for one in (null, printed, printed, inlet, outlet, ruleset)
-    ]
+    wanted = [null, printed, printed, inlet, outlet, *([] if ruleset is None else [ruleset])]
+    sources = [fcntl.fcntl(one, fcntl.F_DUPFD, _OUT_OF_THE_WAY) for one in wanted]
     for target, source in enumerate(sources):
         os.dup2(source, target, inheritable=False)
-    os.closerange(_FIRST_CLOSED, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(len(sources), os.sysconf("SC_OPEN_MAX"))

@@ -5,6 +5,7 @@ Limits before Landlock, since a limit needs nothing of the file system; seccomp 
 it forbids the calls that raise the others.
 """
 
+import contextlib
 import ctypes.util
 import os
 import sys
@@ -23,13 +24,13 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/localtime", "/us
 class Walls:
     """What the warm process prepares once for all its runs."""
 
-    program: bytes  # compiled seccomp list
-    files: landlock.Files
+    program: bytes | None  # compiled seccomp list; None only where that is missing and was said to be no matter
+    files: landlock.Files | None
     held: limits.Footprint
     all_open: bool
 
     @classmethod
-    def prepare(cls, libraries: list[str], *, scratch: str, own_world: bool) -> "Walls":
+    def prepare(cls, libraries: list[str], *, scratch: str, own_world: bool, unsafe: bool = False) -> "Walls":
         """
         Compile what can be compiled ahead.
 
@@ -37,22 +38,27 @@ class Walls:
             libraries: folders that hold Python's and torch's files.
             scratch: the folder in which runs get their own.
             own_world: is /proc ours alone?
+            unsafe: do without a wall that this machine lacks.
 
         Raises:
             OSError: seccomp or Landlock is missing on this machine.
         """
         paths = [Path(one).resolve() for one in (*libraries, *_LIBRARIES, *_PROCESSOR_FACTS, *_DEVICES)]
         paths += [Path("/proc"), Path("/tmp")] if own_world else []  # noqa: S108  empty, and only to be looked at
-        files = landlock.Files(list(dict.fromkeys(paths)))
+        files, program = None, None
+        with contextlib.suppress(*((OSError,) if unsafe else ())):
+            program = syscalls.compile_filter()
+        with contextlib.suppress(*((OSError,) if unsafe else ())):
+            files = landlock.Files(list(dict.fromkeys(paths)))
         open_ = identity.open_to_all([Path(one).resolve() for one in (*libraries, scratch)])
-        return cls(syscalls.compile_filter(), files, limits.footprint(), open_)
+        return cls(program, files, limits.footprint(), open_)
 
-    def enclose(self, ruleset: int, *, uid: int | None, memory_mib: int, wall_time_s: float) -> None:
+    def enclose(self, ruleset: int | None, *, uid: int | None, memory_mib: int, wall_time_s: float) -> None:
         """
         Enclose this process for ever.
 
         Args:
-            ruleset: of `files`, for this run.
+            ruleset: of `files`, for this run; None where there is no Landlock.
             uid: the user to become, where we are root.
             memory_mib: what the run may use on top of what the warm process holds.
             wall_time_s: kept by the parent; the limit on CPU time lies a little above it.
@@ -65,8 +71,10 @@ class Walls:
         identity.assume(uid, all_open=self.all_open)
         privileges.die_with_parent(parent)  # changing the user has cleared it
         privileges.forbid_new()
-        landlock.restrict(ruleset)
-        syscalls.load(self.program)
+        if ruleset is not None:
+            landlock.restrict(ruleset)
+        if self.program is not None:
+            syscalls.load(self.program)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,13 @@
 """Every answer has safe headers, and no page of another site can act for a visitor."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from starlette.testclient import TestClient
 
+from app.clock import utc_now
+from app.services import workers
 from app.settings import Settings
 from app.web.headers import SECURITY_HEADERS
 from app.web.pages import STATIC
@@ -128,7 +131,22 @@ def test_visitor_stays_the_same_guest(client: TestClient) -> None:
 def test_health_and_readiness(client: TestClient) -> None:
     """Both are well while the database can be read."""
     assert client.get("/healthz").status_code == 200
-    assert client.get("/readyz").status_code == 200
+    assert client.get("/readyz").json() == {"status": "ready", "workers": 0, "slots": 0, "waiting": 0, "walls": []}
+
+
+def test_readiness_tells_of_workers_and_their_weakest_walls(client: TestClient) -> None:
+    """Of two workers the one with the weaker wall is shown; one that has been silent for long is not counted."""
+    wall = {"wall": "seccomp", "deed": "open a socket", "why": ""}
+    app: object = client.app
+    with app.state.site.database.write() as session:  # type: ignore[attr-defined]
+        workers.register(session, owner="a", slots=2, walls=[wall | {"state": "holds"}])
+        workers.register(session, owner="b", slots=1, walls=[wall | {"state": "missing"}])
+        workers.register(
+            session, owner="c", slots=9, walls=[], clock=lambda: utc_now() - workers.SILENT_AFTER - timedelta(seconds=1)
+        )
+    told = client.get("/readyz").json()
+    assert (told["workers"], told["slots"]) == (2, 3)
+    assert told["walls"] == [wall | {"state": "missing"}]
 
 
 def test_site_without_tables_is_not_ready(client: TestClient, settings: Settings) -> None:

@@ -1,0 +1,144 @@
+"""Whatever bytes come out of a run, the parent and the judge answer with a value of ours, in bounded memory."""
+
+import contextlib
+import copy
+import functools
+import json
+import random
+import resource
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graders import grader as parent
+from graders.faults import GraderFault
+from graders.judge import rehearsal as judging
+from graders.judge.claimed import Claim, ClaimRefused, read
+from graders.report import Report, Timing
+from graders.runs import Output
+from graders.student import rehearsal as running
+from graders.task import Check, Task
+from graders.wire import HEADER, MAGIC, MAX_JSON_BYTES, MAX_TENSOR_BYTES, Frame, FrameRefused, decode_body, read_header
+
+CASES = 10_000
+SOME = 0.5
+DEEPEST = 3
+NUMBERS = (0, 1, -1, 2**63, 10**30, 0.5, -1e308, 7, 10**10)
+WORDS = ("", "tensor", "none", "table", "passed", "not_run", "\x00", "\ud800", "<b>", "h", "F64", "line", "x" * 5000)
+MOST_MIB = 200  # more resident than before, after all cases: some bounds' worth, never what a header claims
+many = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+
+seeds = st.integers(0, 2**64)  # of the damage: drawn by Hypothesis piece by piece it takes ten times as long
+
+
+@pytest.fixture(autouse=True)
+def _memory_stays() -> Iterator[None]:
+    honest_outcome()  # torch's own memory is not what is measured
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < MOST_MIB
+
+
+@many
+@given(
+    magic=st.just(MAGIC) | st.binary(min_size=4, max_size=4),
+    kind=st.integers(0, 255),
+    lengths=st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+    | st.sampled_from([(MAX_JSON_BYTES, MAX_TENSOR_BYTES), (MAX_JSON_BYTES + 1, 0), (2, MAX_TENSOR_BYTES + 1)]),
+)
+def test_header_is_read_or_refused(magic: bytes, kind: int, lengths: tuple[int, int]) -> None:
+    """Any header gives lengths within the bounds, or FrameRefused; what it claims costs nothing."""
+    with contextlib.suppress(FrameRefused):
+        _, said_json, said_tensors = read_header(HEADER.pack(magic, kind, *lengths))
+        assert said_json <= MAX_JSON_BYTES
+        assert said_tensors <= MAX_TENSOR_BYTES
+
+
+@many
+@given(seeds)
+def test_body_is_read_or_refused(seed: int) -> None:
+    """Bytes that once were JSON, nested thousands deep or full of NaN, are JSON again or FrameRefused."""
+    dice = random.Random(seed)
+    body = json.dumps(spoilt(dice, honest_outcome()), ensure_ascii=dice.random() < SOME).encode(
+        "utf-8", "surrogatepass"
+    )
+    body = dice.choice([body, b"[" * dice.randrange(20_000), b'{"a":' * dice.randrange(9_000), b'{"a": -Infinity}'])
+    with contextlib.suppress(FrameRefused):
+        json.dumps(decode_body(spoilt_bytes(dice, body)), allow_nan=False)
+
+
+@many
+@given(seeds)
+def test_claim_is_read_or_refused(seed: int) -> None:
+    """A right claim with any parts of it replaced, its tensors' bytes too, is a Claim or ClaimRefused."""
+    dice = random.Random(seed)
+    claim, gradients = honest()
+    made = Frame(claim.type, spoilt(dice, claim.body), spoilt_bytes(dice, claim.tensors))
+    found = Frame(gradients.type, spoilt(dice, gradients.body), spoilt_bytes(dice, gradients.tensors))
+    with contextlib.suppress(ClaimRefused):
+        assert isinstance(read(running.ORDER, made, found), Claim)
+
+
+@many
+@given(seeds)
+def test_outcome_is_read_or_is_our_fault(seed: int) -> None:
+    """Whatever a judge says, if only because an author's code made it, is a report that is JSON, or a GraderFault."""
+    outcome = parent._cleaned(spoilt(random.Random(seed), honest_outcome()))  # noqa: SLF001
+    how = {"output": Output(9, 9), "timing": Timing(), "seed": "0"}
+    with contextlib.suppress(GraderFault):
+        report = parent._report(TASK, parent.Handed(), outcome, **how)  # noqa: SLF001  where all outcomes come through
+        assert isinstance(report, Report)
+        json.dumps(report.to_json(), allow_nan=False).encode()
+
+
+@functools.cache
+def honest() -> tuple[Frame, Frame]:
+    """What the sample run hands over on its first data."""
+    return running.rehearse()[0]
+
+
+@functools.cache
+def honest_outcome() -> dict[str, Any]:
+    """What the judge says of the sample."""
+    outcome: dict[str, Any] = judging.rehearse()
+    more = {"tag": "a", "message": "b"}, {"type": "ValueError", "message": "m", "line": 3, "explanation": "e"}
+    return {**outcome, "misconception": more[0], "error": more[1]}
+
+
+TASK = Task("fuzz", 1, "", "", (), (Check("h", "h", "equal"),))
+
+
+def spoilt(dice: random.Random, body: dict[str, Any]) -> dict[str, Any]:
+    """The same with up to three places replaced by anything."""
+    body = copy.deepcopy(body)
+    for _ in range(dice.randrange(4)):
+        holder, key = dice.choice(places(body))
+        holder[key] = anything(dice)
+    return body
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
+    """Every place in nested JSON at which something else could stand."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, one in list(inside) for place in ((value, key), *places(one))]
+
+
+def anything(dice: random.Random, depth: int = 0) -> Any:  # noqa: ANN401
+    """Some JSON."""
+    kind = dice.randrange(8 if depth < DEEPEST else 6)
+    if kind == 6:
+        return [anything(dice, depth + 1) for _ in range(dice.randrange(4))]
+    if kind == 7:
+        return {dice.choice(WORDS): anything(dice, depth + 1) for _ in range(dice.randrange(4))}
+    return dice.choice([None, True, dice.choice(NUMBERS), dice.choice(NUMBERS), dice.choice(WORDS), dice.choice(WORDS)])
+
+
+def spoilt_bytes(dice: random.Random, packed: bytes) -> bytes:
+    """The same bytes, or some of them others, or fewer."""
+    place = dice.randrange(len(packed) + 1)
+    if dice.random() < SOME:
+        return packed
+    return dice.choice([packed[:place], packed[:place] + dice.randbytes(8) + packed[place + 1 :], dice.randbytes(64)])
