@@ -22,6 +22,7 @@ run: $(RUNTIME) ## serve on http://127.0.0.1:8000, with database and exercises
 
 test: $(RUNTIME) $(DEVELOPMENT) ## run all tests
 	@$(BIN)/python -m pytest
+	@$(BIN)/python tests/sandbox/matrix.py --rest
 
 check: $(RUNTIME) $(DEVELOPMENT) ## look for faults of style, types and imports; changes nothing
 	@$(BIN)/ruff check

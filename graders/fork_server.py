@@ -123,7 +123,7 @@ def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *,
 
 def _become_run(order: dict[str, Any], received: list[int], *, walls: Walls, entry: Entry, parent: int) -> None:
     privileges.die_with_parent(parent)
-    os.setsid()
+    os.setpgid(0, 0)  # not setsid: a session costs milliseconds, and the warm process has left its parent's already
     signal.signal(signal.SIGINT, signal.default_int_handler)
     inlet, outlet, printed = received
     os.chdir(order["scratch"])  # before the user changes: the way there may be open to us only

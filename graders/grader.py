@@ -8,9 +8,10 @@ The trusted parent: from a source text to a Report, through two warm processes.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from graders.faults import GraderFault
 from graders.places import Budget, Places
@@ -27,6 +28,7 @@ _START_TIME_S = 20.0
 _JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=_JUDGE_TIME_S)
 _KIB = 1024
 _AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
+_Part = TypeVar("_Part")
 
 
 @dataclass
@@ -256,11 +258,11 @@ def _report(
 ) -> Report:
     """The trusted half of the verdict: the judge's findings are read strictly, the word for them is found here."""
     try:
-        checks = [CheckResult(**{**one, "status": CheckStatus(one["status"])}) for one in outcome.get("checks", [])]
-        misconception = Misconception(**outcome["misconception"]) if outcome.get("misconception") else None
-        error = StudentError(**outcome["error"]) if outcome.get("error") else None
-        shapes = tuple(_shape(one) for one in outcome.get("tensors", []))
-    except (TypeError, ValueError, KeyError) as fault:
+        checks = [_typed(CheckResult, one) for one in outcome.get("checks", [])]
+        misconception = _typed(Misconception, outcome["misconception"]) if outcome.get("misconception") else None
+        error = _typed(StudentError, outcome["error"]) if outcome.get("error") else None
+        shapes = tuple(_typed(TensorShape, one) for one in outcome.get("tensors", []))
+    except (TypeError, ValueError, KeyError, AttributeError) as fault:
         raise GraderFault("the judge's outcome is not of the form agreed on") from fault
     refused = bool(outcome.get("refused"))
     ended = Ended("garbled") if refused else handed.ended
@@ -282,9 +284,47 @@ def _report(
     )
 
 
-def _shape(raw: dict[str, Any]) -> TensorShape:
-    lists = {name: tuple(raw[name]) for name in ("dims", "shape", "expected_shape")}
-    return TensorShape(name=raw["name"], dtype=raw["dtype"], **lists)
+def _typed(kind: type[_Part], raw: dict[str, Any]) -> _Part:
+    """Part of a report, each field of the kind that it says. Raises AttributeError, KeyError, TypeError, ValueError."""
+    return kind(**{name: _read(name, value) for name, value in raw.items()})
+
+
+def _read(field_: str, value: Any) -> Any:  # noqa: ANN401  any JSON value
+    reader: Callable[[Any], Any] = _READERS.get(field_, _word)
+    return reader(value)
+
+
+def _word(value: Any) -> str:  # noqa: ANN401  any JSON value
+    if not isinstance(value, str):
+        raise TypeError("a text was expected")
+    return value
+
+
+def _whole(value: Any) -> int:  # noqa: ANN401  any JSON value
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError("a whole number was expected")
+    return value
+
+
+def _line(value: Any) -> int | None:  # noqa: ANN401  any JSON value
+    return None if value is None else _whole(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:  # noqa: ANN401  any JSON value
+    return tuple(map(_word, value))
+
+
+def _sizes(value: Any) -> tuple[int, ...]:  # noqa: ANN401  any JSON value
+    return tuple(map(_whole, value))
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "status": CheckStatus,
+    "line": _line,
+    "dims": _names,
+    "shape": _sizes,
+    "expected_shape": _sizes,
+}
 
 
 def _untried(task: Task, verdict: Verdict) -> list[CheckResult]:

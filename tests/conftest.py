@@ -103,10 +103,18 @@ def first_course() -> Course:
     return course.model_copy(update={"lessons": [only_one]})
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the walls be tested on machines with bubblewrap as on those without."""
+    parser.addoption(
+        "--no-namespaces", action="store_true", help="put no warm process into namespaces, as where there is no bwrap"
+    )
+
+
 @pytest.fixture(scope="session")
-def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+def grader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """Give a real grader: two warm processes, and walls round each run."""
-    with Grader(scratch=tmp_path_factory.mktemp("scratch")) as grader:
+    namespaces = False if request.config.getoption("--no-namespaces") else None
+    with Grader(scratch=tmp_path_factory.mktemp("scratch"), namespaces=namespaces) as grader:
         yield grader
 
 

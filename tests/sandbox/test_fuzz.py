@@ -87,11 +87,13 @@ def test_claim_is_read_or_refused(seed: int) -> None:
 def test_outcome_is_read_or_is_our_fault(seed: int) -> None:
     """Whatever a judge says, if only because an author's code made it, is a report that is JSON, or a GraderFault."""
     outcome = parent._cleaned(spoilt(random.Random(seed), honest_outcome()))  # noqa: SLF001
-    how = {"output": Output(9, 9), "timing": Timing(), "seed": "0"}
+    output, timing = Output(9, 9), Timing()
     with contextlib.suppress(GraderFault):
-        report = parent._report(TASK, parent.Handed(), outcome, **how)  # noqa: SLF001  where all outcomes come through
+        report = parent._report(TASK, parent.Handed(), outcome, output=output, timing=timing, seed="0")  # noqa: SLF001  where all outcomes come through
         assert isinstance(report, Report)
         json.dumps(report.to_json(), allow_nan=False).encode()
+        assert {type(text) for one in report.checks for text in (one.id, one.title, one.message)} <= {str}
+        assert {type(size) for one in report.tensors for size in one.shape} <= {int}
 
 
 @functools.cache
