@@ -4,8 +4,8 @@ Thousands of mixed submissions with two slots: is anything lost, graded twice, l
     .venv/bin/python benchmarks/soak.py [--submissions 5000] [--slots 2]
 
 Right, wrong, crashing and hostile submissions in a fixed mix, each with the verdict it must get. Printed: verdicts as
-they should be, processes, descriptors and folders left, and the memory of parent and warm processes over the first
-and the last fifth. Exit code 1 if anything is not as it should be.
+they should be, processes, descriptors, folders, shared memory and System V objects left, and the memory of the parent
+and of the warm processes over the first and the last fifth. Exit code 1 if anything is not as it should be.
 """
 
 import argparse
@@ -50,7 +50,8 @@ class Figures:
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     graded: Counter[int] = field(default_factory=Counter)
-    memory_mib: list[float] = field(default_factory=list)
+    parent_mib: list[float] = field(default_factory=list)
+    warm_mib: list[float] = field(default_factory=list)  # a warm process on average
     seconds: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -83,9 +84,10 @@ def main() -> int:
     task = exercise.task(1)
     task = Task(**{**task.__dict__, "limits": Limits(wall_time_s=WALL_TIME_S)})
     with tempfile.TemporaryDirectory(prefix="kelolo-soak-") as folder:
-        before = footprint()
+        before, shared_before = footprint(), shared()
         figures = soak(task, kinds(exercise.solution), folder=Path(folder), count=args.submissions, slots=args.slots)
         left = [path for path in Path(folder).rglob("*") if path.name.startswith("run-")]
+        left += [Path(one) for one in shared() - shared_before]
         after = footprint()
     return told(figures, count=args.submissions, left=left, before=before, after=after)
 
@@ -126,24 +128,22 @@ def work(task: Task, jobs: "SimpleQueue[tuple[int, Kind] | None]", figures: Figu
                 if report.verdict.value not in kind.verdicts:
                     figures.wrong.append(f"{kind.name}: {report.verdict.value} {report.note}")
                 if number % 20 == 0:
-                    figures.memory_mib.append(memory_mib())
+                    figures.parent_mib.append(resident_mib(os.getpid()))
+                    figures.warm_mib.append(statistics.mean(map(resident_mib, warm_processes())))
 
 
-def memory_mib() -> float:
-    """Proportional set size of this process and all below it, in MiB."""
-    total = 0
-    for pid in family():
-        try:
-            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
-        except OSError:
-            continue  # a run that has just ended
-        total += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
-    return total / 1024
+def resident_mib(pid: int) -> float:
+    """Resident set size of a process, in MiB; 0 if it is gone."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def family() -> list[int]:
-    """This process and its warm processes; runs, which come and go, are left out."""
-    me, found = os.getpid(), []
+def warm_processes() -> list[int]:
+    """The zygotes of this process; their runs, which come and go, are left out."""
+    found = {}
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
             try:
@@ -151,9 +151,32 @@ def family() -> list[int]:
                 command = (path / "cmdline").read_bytes()
             except OSError:
                 continue
-            if int(path.name) == me or (int(fields[1]) == me and b"zygote" in command):
-                found.append(int(path.name))
-    return found
+            if b"graders/zygote.py" in command and b"bwrap" not in command.split(b"\0")[0]:
+                found[int(path.name)] = int(fields[1])
+    mine = {pid: parent for pid, parent in found.items() if is_below(pid)}
+    return [pid for pid, parent in mine.items() if parent not in mine]
+
+
+def is_below(pid: int) -> bool:
+    """Is this process a child of ours, or of one?"""
+    while pid > 1:
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return False
+        pid = int(stat.rsplit(")", 1)[1].split()[1])
+        if pid == os.getpid():
+            return True
+    return False
+
+
+def shared() -> set[str]:
+    """Names in shared memory and System V objects on this machine."""
+    tables = [Path(f"/proc/sysvipc/{kind}") for kind in ("shm", "sem", "msg")]
+    lines = [
+        f"{one.name} {line.split()[1]}" for one in tables if one.exists() for line in one.read_text().splitlines()[1:]
+    ]
+    return {*lines, *(str(one) for one in Path("/dev/shm").iterdir())}  # noqa: S108  looked at only
 
 
 def footprint() -> tuple[int, int]:
@@ -165,21 +188,28 @@ def footprint() -> tuple[int, int]:
 
 def told(figures: Figures, *, count: int, left: list[Path], before: tuple[int, int], after: tuple[int, int]) -> int:
     """Print the figures; the exit code."""
-    fifth = max(1, len(figures.memory_mib) // 5)
-    first, last = statistics.median(figures.memory_mib[:fifth]), statistics.median(figures.memory_mib[-fifth:])
-    growth = last / first - 1
     for (kind, verdict), number in sorted(figures.verdicts.items()):
         print(f"  {kind:15s} {verdict:14s} {number:6d}")
     lost = count - len(figures.graded)
     twice = sum(number > 1 for number in figures.graded.values())
     print(f"{count} submissions in {figures.seconds:.0f} s ({count / figures.seconds:.1f} a second)")
     print(f"lost {lost}, graded twice {twice}, with another verdict than they should {len(figures.wrong)}")
-    print(f"left: {len(left)} folders; descriptors {before[0]} -> {after[0]}, processes {before[1]} -> {after[1]}")
-    print(f"memory of parent and warm processes: first fifth {first:.0f} MiB, last {last:.0f} MiB ({growth:+.1%})")
+    print(
+        f"left: {len(left)} folders or shared objects; descriptors {before[0]} -> {after[0]}, processes {before[1]} -> {after[1]}"
+    )
+    growths = [grown("parent", figures.parent_mib), grown("a warm process", figures.warm_mib)]
     for one in figures.wrong[:20]:
         print(f"  ! {one}")
     well = not (lost or twice or figures.wrong or left) and after[0] <= before[0] + 2 and after[1] <= before[1]
-    return 0 if well and growth <= MOST_GROWTH else 1
+    return 0 if well and max(growths) <= MOST_GROWTH else 1
+
+
+def grown(whose: str, seen_mib: list[float]) -> float:
+    """Print the medians of the first and the last fifth; the growth, as a share."""
+    fifth = max(1, len(seen_mib) // 5)
+    first, last = statistics.median(seen_mib[:fifth]), statistics.median(seen_mib[-fifth:])
+    print(f"memory of {whose}: first fifth {first:.1f} MiB, last {last:.1f} MiB ({last / first - 1:+.1%})")
+    return last / first - 1
 
 
 if __name__ == "__main__":
