@@ -6,6 +6,7 @@ What can go wrong that is the user's to put right.
     ├── NotSignedIn        401  an API call with neither a cookie nor a token that is known
     ├── Forbidden          403  a known account that may not do this
     ├── NotFound           404  nothing there, or not yours (which must look the same)
+    ├── LinkSpent          410  a sign-in link that was used, is too old, or never was
     ├── AccountExists      409  `kelolo user add` with an e-mail that has another role
     ├── IdempotencyClash   409  an Idempotency-Key used again with another body
     ├── SourceRefused      422  source that cannot be stored and graded
@@ -88,6 +89,14 @@ class NotFound(AppError):
     status = 404
     title = "Not found"
     message = "There is no {what} called “{name}” here. Check the address, or start from the contents."
+
+
+class LinkSpent(AppError):
+    """A sign-in link works once, and not for long."""
+
+    status = 410
+    title = "This link works no more"
+    message = "A sign-in link can be used once, within an hour. Make a new one with `kelolo user link EMAIL`."
 
 
 class AccountExists(AppError):

@@ -194,9 +194,8 @@ def told(figures: Figures, *, count: int, left: list[Path], before: tuple[int, i
     twice = sum(number > 1 for number in figures.graded.values())
     print(f"{count} submissions in {figures.seconds:.0f} s ({count / figures.seconds:.1f} a second)")
     print(f"lost {lost}, graded twice {twice}, with another verdict than they should {len(figures.wrong)}")
-    print(
-        f"left: {len(left)} folders or shared objects; descriptors {before[0]} -> {after[0]}, processes {before[1]} -> {after[1]}"
-    )
+    print(f"left: {len(left)} folders or shared objects", end="; ")
+    print(f"descriptors {before[0]} -> {after[0]}, processes {before[1]} -> {after[1]}")
     growths = [grown("parent", figures.parent_mib), grown("a warm process", figures.warm_mib)]
     for one in figures.wrong[:20]:
         print(f"  ! {one}")

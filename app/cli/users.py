@@ -1,8 +1,8 @@
-"""`kelolo user add` and `kelolo token create`."""
+"""`kelolo user add`, `kelolo user link` and `kelolo token create`."""
 
 import argparse
 
-from app.cli.configuration import open_database
+from app.cli.configuration import open_database, settings_from
 from app.models import Role
 from app.services import accounts
 
@@ -14,6 +14,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     add.add_argument("email", metavar="EMAIL")
     add.add_argument("--role", required=True, choices=[role.value for role in Role if role is not Role.GUEST])
     add.set_defaults(handler=add_user)
+    link = user.add_parser("link", help="print an address that signs an account in, once, within an hour")
+    link.add_argument("email", metavar="EMAIL")
+    link.set_defaults(handler=create_link)
     token = subparsers.add_parser("token", help="make API tokens").add_subparsers(metavar="ACTION", required=True)
     create = token.add_parser("create", help="make a token for an account, and print it alone")
     create.add_argument("email", metavar="EMAIL")
@@ -26,6 +29,16 @@ def add_user(args: argparse.Namespace) -> int:
     with open_database(args).write() as session:
         account = accounts.add_user(session, email=args.email, role=args.role)
         print(f"{account.email} is {_with_article(account.role)}.")
+    return 0
+
+
+def create_link(args: argparse.Namespace) -> int:
+    """Print the address alone."""
+    settings = settings_from(args)
+    with open_database(args).write() as session:
+        raw = accounts.create_link(session, email=args.email)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    print(f"http://{host}:{settings.port}/sign-in/{raw}")
     return 0
 
 

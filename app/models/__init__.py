@@ -1,7 +1,7 @@
 """The tables: what each row means, and what may change in it."""
 
 from app.db import Base
-from app.models.accounts import Account, ApiToken, BrowserSession, Role
+from app.models.accounts import Account, ApiToken, BrowserSession, Role, SignInLink
 from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
 from app.models.grading import GradingRun
 from app.models.jobs import Job, JobKind, JobState
@@ -23,6 +23,7 @@ __all__ = [
     "JobState",
     "Lesson",
     "Role",
+    "SignInLink",
     "Submission",
     "SubmissionKind",
     "Worker",

@@ -50,6 +50,19 @@ class BrowserSession(Base):
     revoked_at: Mapped[datetime | None]
 
 
+class SignInLink(Base):
+    """An address that signs in whoever opens it first. Only a hash of its secret is kept."""
+
+    __tablename__ = "sign_in_link"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    token_hash: Mapped[str] = mapped_column(unique=True)
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+
 class ApiToken(Base):
     """A token for programs. Only its hash is kept: it is shown once, when it is made."""
 

@@ -7,6 +7,7 @@ from app.services import exercises, workers
 from app.web.problems import Problem, document
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
+from app.web.visitors import CurrentAdmin, called
 
 router = APIRouter(tags=["health"])
 
@@ -16,6 +17,22 @@ _NOT_READY = Problem(
     detail="The database can't be read. Is it running, and has `kelolo migrate` been run?",
     headers={"Retry-After": "5"},
 )
+
+
+@router.get("/admin/health", include_in_schema=False)
+def get_health(site: SiteOfRequest, admin: CurrentAdmin) -> Response:
+    """Show an administrator what `/readyz` says: who grades, what waits, and whether the walls hold."""
+    with site.database.read() as session:
+        there = workers.present(session)
+        waiting = site.queue.depth(session)
+    return site.pages.page(
+        "admin/health.html",
+        who=called(admin),
+        workers=there,
+        slots=sum(one.slots for one in there),
+        waiting=waiting,
+        walls=workers.weakest_walls(there),
+    )
 
 
 @router.head("/healthz", include_in_schema=False)

@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import Depends, Request, Response
 
 from app.db import Database
-from app.errors import NotSignedIn
-from app.models import Account
+from app.errors import Forbidden, NotSignedIn
+from app.models import Account, Role
 from app.services import accounts
 from app.web.site import SiteOfRequest
 
@@ -70,6 +70,13 @@ def _account(site: SiteOfRequest, request: Request) -> Account:
     return account
 
 
+def _admin(account: Annotated[Account, Depends(_account)]) -> Account:
+    """Return the administrator who asks. Raises Forbidden, NotSignedIn."""
+    if account.role is not Role.ADMIN:
+        raise Forbidden
+    return account
+
+
 def _visitor(site: SiteOfRequest, request: Request) -> Visitor:
     """Return who looks at a page; whoever is new becomes a guest, so that trying takes no sign-up."""
     account, cookie = find_account(site.database, request), None
@@ -84,6 +91,7 @@ def _passer_by(site: SiteOfRequest, request: Request) -> Account | None:
     return find_account(site.database, request)
 
 
+CurrentAdmin = Annotated[Account, Depends(_admin)]
 CurrentAccount = Annotated[Account, Depends(_account)]
 CurrentVisitor = Annotated[Visitor, Depends(_visitor)]
 PasserBy = Annotated[Account | None, Depends(_passer_by)]

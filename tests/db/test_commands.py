@@ -15,7 +15,7 @@ import pytest
 
 from app.cli import main
 from app.db import Database
-from app.services.accounts import account_for_bearer
+from app.services.accounts import account_for_bearer, account_for_link
 from app.settings import ROOT
 
 EXERCISE = "token-and-position-embeddings"
@@ -60,6 +60,17 @@ def test_token_is_printed_alone_and_works(data: Path, capsys: pytest.CaptureFixt
         account = account_for_bearer(session, token.strip())
     assert account is not None
     assert account.email == "ada@example.org"
+
+
+def test_sign_in_link_is_printed_alone_and_works(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An administrator gets in with it before there is any password."""
+    main(["user", "add", "ada@example.org", "--role", "admin", "--data", str(data)])
+    capsys.readouterr()
+    assert main(["user", "link", "ada@example.org", "--data", str(data)]) == 0
+    address = capsys.readouterr().out
+    assert address.startswith("http://127.0.0.1:8000/sign-in/")
+    with Database(f"sqlite:///{data / 'kelolo.db'}").read() as session:
+        assert account_for_link(session, address.strip().rpartition("/")[2]).email == "ada@example.org"
 
 
 def test_data_folder_may_be_named_anywhere_or_in_the_environment(
