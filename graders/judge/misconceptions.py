@@ -16,19 +16,26 @@ from graders.judge.trial import Trial
 from graders.report import Misconception
 from graders.task import WrongVariant
 
+_SYNTAX = (
+    "A slip of the pen, not of thought: Python cannot read this as it is written, so none of it has run yet. Put the "
+    "line right that it names, or the one above it, and check again."
+)
+
 
 def recognise(trials: list[Trial], failed: set[str]) -> Misconception | None:
     """
     The first of the exercise's wrong variants whose outputs equal the student's on all trials.
 
     Args:
-        trials: all of them.
+        trials: all of them. Text that cannot be parsed has a name of its own in every exercise: `syntax`.
         failed: ids of the checks that failed; a variant without a predicate that fails others need not be looked at.
     """
     if not trials:
         return None
+    if not trials[0].parsed:  # nothing ran, so nothing can be said of what its author thinks
+        return Misconception("syntax", _SYNTAX)
     for variant in trials[0].task.wrong:
-        fits = bool(variant.when) or (set(variant.failing) <= failed and trials[0].parsed)
+        fits = bool(variant.when) or set(variant.failing) <= failed
         if fits and all(_matches(trial, variant) for trial in trials):
             return Misconception(variant.tag, variant.message)
     return None
