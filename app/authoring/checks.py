@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from graders.task import Check
 
@@ -88,6 +88,14 @@ class Condition(_Strict):
             learns=tuple(self.learns),
             message=self.message,
         )
+
+    @field_validator("given", mode="before")
+    @classmethod
+    def _lists_of_lists(cls, value: object) -> object:
+        if isinstance(value, list) and any(isinstance(one, str) for one in value):
+            listed = ", ".join(str(one) for one in value)
+            raise ValueError(f"write [[{listed}]]: a list of lists, of which one is enough")
+        return value
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:

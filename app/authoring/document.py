@@ -102,7 +102,8 @@ def _refuse_tricks(document: Document, text: str) -> None:
     except MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        document.faults.append(Fault(str(document.path), line, column, f"This is not YAML: {fault.problem}."))
+        advice = " Put a text that begins with it in quotes." if "cannot start any token" in str(fault.problem) else ""
+        document.faults.append(Fault(str(document.path), line, column, f"This is not YAML: {fault.problem}.{advice}"))
     except (YAMLError, ValueError, RecursionError) as fault:
         document.fault((), f"This is not YAML: {str(fault).splitlines()[0] if str(fault) else type(fault).__name__}.")
 

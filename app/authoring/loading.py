@@ -92,7 +92,7 @@ def _validated(document: Document, model: type[_Model]) -> _Model:
         return model.model_validate(document.value)
     except ValidationError as wrong:
         for error in wrong.errors(include_url=False):
-            document.fault(_place(document, error["loc"]), _words(error))
+            document.fault(_place(document, error["loc"]), _words(error, document.value))
         document.refuse_faults()
         raise
 
@@ -106,8 +106,8 @@ def _place(document: Document, loc: tuple[str | int, ...]) -> Place:
     return place
 
 
-def _words(error: Any) -> str:  # noqa: ANN401  pydantic's own mapping
-    name = ".".join(str(part) for part in error["loc"])
+def _words(error: Any, value: Any) -> str:  # noqa: ANN401  pydantic's own mapping; any content of a file
+    name = _named(error["loc"], value)
     match error["type"]:
         case "extra_forbidden":
             return f"`{name}` is not a key that is known here."
@@ -115,3 +115,20 @@ def _words(error: Any) -> str:  # noqa: ANN401  pydantic's own mapping
             return f"`{name}` is missing."
         case _:
             return f"`{name}`: {error['msg'].removeprefix('Value error, ')}."
+
+
+def _named(loc: tuple[str | int, ...], value: Any) -> str:  # noqa: ANN401  any content of a file
+    """A place in words, such as `checks.probabilities.given`: parts of a list by their id, tag or name."""
+    words = []
+    for part in loc:
+        value = value[part] if _is_in(part, value) else value
+        names = [value.get(key) for key in ("id", "tag", "name")] if isinstance(value, dict) else []
+        own = next((one for one in names if isinstance(one, str)), None)
+        words.append(own if own and isinstance(part, int) else str(part))
+    return ".".join(words)
+
+
+def _is_in(part: str | int, value: Any) -> bool:  # noqa: ANN401  any content of a file
+    if isinstance(value, dict):
+        return part in value
+    return isinstance(value, list) and isinstance(part, int) and part < len(value)

@@ -31,13 +31,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def check_exercises(args: argparse.Namespace) -> int:
     """Check, print, and say in the exit code whether all may be published."""
     console = Console(stderr=args.json, highlight=False)
-    exercises, faults = _load(_folders(args))
+    folders = _folders(args)
+    exercises, faults = _load(folders)
     tested = _test(exercises, console, seeds=max(1, args.seeds))
     if args.json:
         told = {"faults": [str(fault) for fault in faults], "exercises": [one.to_json() for one in tested]}
         print(json.dumps(told, indent=1, ensure_ascii=False))
     else:
-        _show(console, tested, faults)
+        _show(console, tested, faults, wanted=len(folders))
     return NOT_PUBLISHABLE if faults or not all(one.publishable for one in tested) else 0
 
 
@@ -93,7 +94,7 @@ class _told:  # noqa: N801  used as a function
         self._progress.update(self._bar, completed=done, total=total, description=f"{self._name}: {escape(subject)}")
 
 
-def _show(console: Console, tested: list[Tested], faults: list[str]) -> None:
+def _show(console: Console, tested: list[Tested], faults: list[str], *, wanted: int) -> None:
     for fault in faults:
         console.print(f"[red]{escape(fault)}[/]", soft_wrap=True)
     for one in tested:
@@ -104,17 +105,17 @@ def _show(console: Console, tested: list[Tested], faults: list[str]) -> None:
             console.print(f"  [red]•[/] {escape(finding.subject)} {escape(finding.problem)}", soft_wrap=True)
             if finding.diff:
                 console.print("\n".join(f"      {line}" for line in escape(finding.diff).splitlines()), soft_wrap=True)
-    console.print(
-        f"{sum(one.publishable for one in tested)} of {len(tested)} publishable; faults in files: {len(faults)}"
-    )
+    good = sum(one.publishable for one in tested)
+    console.print(f"{good} of {wanted} publishable" + (f"; faults in files: {len(faults)}" if faults else ""))
 
 
 def _figures(one: Tested) -> str:
-    said = f"{one.right_runs} right runs, {one.wrong_runs} wrong runs, {one.variants} wrong variants"
+    said = f"right code run {one.right_runs} times, wrong code {one.wrong_runs} times; {one.variants} wrong variants"
     if not one.mutants:
         return said
     kills = ", ".join(f"{check} {count}" for check, count in sorted(one.kills.items(), key=lambda item: -item[1]))
     wanted = one.mutants - one.excused
     return (
-        f"{said}; mutants found out: {one.killed} of {wanted} ({one.score:.0%}), equivalent: {one.excused}; by {kills}"
+        f"{said}; mutants found out: {one.killed} of {wanted} ({one.score:.0%}), equivalent: {one.excused}; "
+        f"found by check (one can be found by several): {kills}"
     )

@@ -37,7 +37,7 @@ def results(task: Task, trials: list[Trial]) -> list[CheckResult]:
     found = {check.id: _over_trials(check, lesson, said, complete=complete) for check in task.checks}
     for check in task.checks:
         if check.kind == "other_sizes" and not clean:
-            found[check.id] = Outcome(NOT_RUN, "Looked at once everything is right on the lesson's own data.")
+            found[check.id] = Outcome(NOT_RUN, "Will be looked at when everything is right on the lesson's own data.")
     return [
         CheckResult(check.id, check.title, found[check.id].status, found[check.id].message) for check in task.checks
     ]

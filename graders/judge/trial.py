@@ -153,7 +153,10 @@ class Trial:
         if not spoilt:
             return None
         made = self.claim.inputs.get(name, Made("missing"))
+        was = claims.table_of(self.names.get(name))[0]
         now = f"it now has the shape {list(made.shape)}" if made.kind == "tensor" else "it is no tensor any more"
+        if was is not None and made.kind == "tensor" and tuple(was.shape) == made.shape:
+            now = "its numbers are no longer those it had"
         return (
             f"`{name}` was overwritten: {now}. Keep `{name}` as the starting code made it and give your result a name "
             "of its own."

@@ -1,14 +1,32 @@
 """Shapes and kinds as a teacher would say them."""
 
+import math
+
 import torch
 
 from graders.judge.claimed import Made
+
+_LARGE = 1e9  # from here on digits after the point say nothing
 
 
 def shape(sizes: tuple[int, ...], dims: tuple[str, ...] = ()) -> str:
     """`[32, 8]`, or `[32, 8] (batch, position)` when the axes have names."""
     numbers = str(list(sizes))
     return f"{numbers} ({', '.join(dims)})" if dims and len(dims) == len(sizes) else numbers
+
+
+def numbers(actual: float, expected: float, *, truth: bool = False) -> tuple[str, str]:
+    """Two numbers that differ, with as many digits as it takes to see it. `truth`: they stand for False and True."""
+    if truth:
+        return str(bool(actual)), str(bool(expected))
+    if any(_LARGE <= abs(one) < math.inf for one in (actual, expected)):
+        return f"{actual:.3g}", f"{expected:.3g}"
+    digits = next((n for n in (3, 6) if _rounded(actual, n) != _rounded(expected, n)), 9)
+    return f"{actual:.{digits}f}", f"{expected:.{digits}f}"
+
+
+def _rounded(number: float, digits: int) -> str:
+    return f"{number:.{digits}f}"
 
 
 def kind(made: Made) -> str:

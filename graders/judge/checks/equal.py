@@ -1,5 +1,6 @@
 """Is an output what follows from the student's own tables (or own earlier steps)?"""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -66,14 +67,20 @@ def _right(trial: Trial, check: Check) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
     found: list[tuple[Mismatch, torch.Tensor]] = []
+    poisoned = ""
     output = trial.output(check.of)
     for given, expected in _right(trial, check):
         if not isinstance(expected, torch.Tensor):
             continue
         mismatch = compare(actual, expected, dtype=output.dtype, tolerance=output.tolerance)
+        if mismatch is None and given and bool(expected.isnan().any()):
+            poisoned = given[0]  # nan is what comes of nan whatever is done with it, so this proves nothing
+            continue
         if mismatch is None:
             return _learns(trial, check, given)
         found.append((mismatch, expected.detach()))
+    if poisoned:
+        return not_run(f"`{check.of}` is judged by your own `{poisoned}`, and that holds numbers that are not (nan).")
     if not found:
         needed = " or ".join(", ".join(f"`{name}`" for name in given) for given in check.given if given)
         return not_run(f"`{check.of}` is judged by your own {needed or 'values'}, which cannot be used as it is.")
@@ -93,10 +100,10 @@ def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mis
     place = f"{check.of}{list(mismatch.place)}" if mismatch.place else check.of
     if not trial.lesson:  # other data are nobody's to print
         return f"`{check.of}` has the right shape but other numbers."
-    if mismatch.kind == "not-finite":
-        return f"`{place}` is not a finite number. {check.message}".strip()
-    digits = next((n for n in (3, 6) if round(mismatch.actual, n) != round(mismatch.expected, n)), 9)
-    numbers = f"`{place}` is {mismatch.actual:.{digits}f} and should be {mismatch.expected:.{digits}f}"
+    if mismatch.kind == "not-finite" and math.isfinite(mismatch.expected):
+        return f"`{place}` is {mismatch.actual:.3g}, which is not a finite number. {check.message}".strip()
+    is_, should = words.numbers(mismatch.actual, mismatch.expected, truth=actual.dtype is torch.bool)
+    numbers = f"`{place}` is {is_} and should be {should}"
     said = f"`{check.of}` has the right shape, but {numbers}"
     source = f", going by your own {_sources(check)}" if any(check.given) else ""
     return f"{said}{source} ({mismatch.share:.0%} of its numbers are off). {check.message}".strip()
