@@ -48,4 +48,16 @@ def weakest_walls(workers: Sequence[Worker]) -> list[dict[str, Any]]:
     return list(worst.values())
 
 
+def by_wall(walls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One entry a wall: its weakest state, why, and in how far it is so (`deeds`)."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in walls:
+        entry = found.setdefault(one["wall"], {**one, "deeds": []})
+        if _WEAKNESS[one["state"]] > _WEAKNESS[entry["state"]]:
+            entry.update(state=one["state"], why=one["why"], deeds=[])
+        if one["state"] == entry["state"]:
+            entry["deeds"].append(one["deed"])
+    return list(found.values())
+
+
 _WEAKNESS = {"holds": 0, "not needed": 1, "missing": 2}

@@ -31,7 +31,7 @@ def get_health(site: SiteOfRequest, admin: CurrentAdmin) -> Response:
         workers=there,
         slots=sum(one.slots for one in there),
         waiting=waiting,
-        walls=workers.weakest_walls(there),
+        walls=workers.by_wall(workers.weakest_walls(there)),
     )
 
 

@@ -33,7 +33,8 @@ def test_link_signs_an_administrator_in(client: TestClient, site: Site) -> None:
     assert (answer.status_code, answer.headers["Location"]) == (303, "/admin/health")
     page = client.get("/admin/health").text
     assert "1 worker with 2 slots" in page
-    assert "A run cannot open a socket" in page
+    assert "A run cannot open a socket." in page
+    assert "A run can see the machine. An extra" in page
     assert "not needed" in page
 
 
