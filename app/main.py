@@ -28,6 +28,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.site = site
     problems.install(app, site.pages)
+    problems.install_database(app, site.pages)
     for noun in (submissions, sessions, health, reference, courses, exercises, attempts):
         app.include_router(noun.router)
     app.mount("/static", CachedFiles(directory=STATIC), name="static")

@@ -15,6 +15,7 @@ import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -79,6 +80,17 @@ def install(app: FastAPI, pages: Pages) -> None:
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_fault)
+
+
+def install_database(app: FastAPI, pages: Pages) -> None:
+    """Have a database that does not answer told as a busy site."""
+
+    def on_database(request: Request, error: Exception) -> Response:
+        # locked for longer than a writer waits, or away for a moment: what was sent is not stored, so say when to retry
+        log.error("database_away", method=request.method, path=request.url.path, exc_info=error)
+        return answer(request, _BUSY, pages=pages)
+
+    app.add_exception_handler(OperationalError, on_database)
 
 
 def answer(request: Request, problem: Problem, *, pages: Pages) -> Response:
@@ -168,6 +180,13 @@ def _plain(error: Mapping[str, Any]) -> str:
 def _wants_page(request: Request) -> bool:
     return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
 
+
+_BUSY = Problem(
+    status=503,
+    title="Kelolo is busy",
+    detail="The database does not answer just now, so nothing of this was stored. Please try again in a few seconds.",
+    headers={"Retry-After": "5"},
+)
 
 _FAULTS = {
     "missing": "is missing",

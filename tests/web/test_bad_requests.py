@@ -1,9 +1,15 @@
 """Whatever is sent, the answer is a clear 4xx problem document, and the site goes on."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from starlette.testclient import TestClient
 
-from tests.web.conftest import SUBMISSIONS
+from app.db import database
+from app.main import create_app
+from app.settings import Settings
+from tests.web.conftest import PAGE, SUBMISSIONS
 
 JSON = {"Content-Type": "application/json"}
 BAD_BODIES = {
@@ -112,3 +118,20 @@ def test_fault_of_ours_is_a_calm_sentence(client: TestClient, monkeypatch: pytes
     assert "secret" not in answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_database_that_is_locked_for_long_is_told_as_busy(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process holds the database: nothing is stored, and the answer says when to come back."""
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_MS", 10)
+    with (
+        TestClient(create_app(settings)) as client,
+        closing(sqlite3.connect(settings.data_dir / "kelolo.db", isolation_level=None)) as holder,
+    ):
+        client.get(PAGE)
+        holder.execute("BEGIN EXCLUSIVE")
+        refused = client.post(SUBMISSIONS, json={"source": "1"})
+        holder.execute("ROLLBACK")
+        taken = client.post(SUBMISSIONS, json={"source": "1"})
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"] == "5"
+    assert taken.status_code == 202
