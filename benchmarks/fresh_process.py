@@ -52,7 +52,7 @@ def main() -> None:
             names=start.names,
             pure=pure,
             claim=claim,
-            reference=Reference(task, start, claim, programs),
+            reference=Reference(task, start, claim, programs, pure=pure),
             seed=drawn.seed,
             lesson=not trials,
             values=drawn.candidates[taken],

@@ -35,6 +35,13 @@ class AddressTaken(AppError):
     message = "Cannot listen on {host}:{port} ({reason}). Choose another port with --port."
 
 
+class UnsafeShared(AppError):
+    """Without walls only what oneself has sent may be graded, and in a shared database anyone's may be."""
+
+    title = "--unsafe is for a database of one's own"
+    message = "--unsafe goes with an SQLite database only: through one that servers share, others send code too."
+
+
 class Server(uvicorn.Server):
     """Says where it can be reached, at the moment from which that is true."""
 
@@ -74,6 +81,8 @@ def serve_all(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _leave)
     if not settings.unsafe:
         _require_walls()
+    elif not Database(settings.database_url).is_sqlite:
+        raise UnsafeShared
     with _listen(settings) as listener:
         _prepare(settings)
         # what ends a server in good order ends it here too

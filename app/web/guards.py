@@ -66,8 +66,8 @@ _FORGED = Problem(
 
 def is_forged(request: Request) -> bool:
     """Say whether a page of another site has made a browser send this."""
-    if request.method in _SAFE_METHODS or request.headers.get("authorization"):
-        return False  # no browser adds a token by itself
+    if request.method in _SAFE_METHODS or request.headers.get("authorization", "").lower().startswith("bearer "):
+        return False  # no browser adds a bearer token by itself; a name and password for a proxy it does
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site not in {"same-origin", "none"}

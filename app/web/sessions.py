@@ -17,7 +17,10 @@ def get_link(site: SiteOfRequest, token: str) -> Response:
     """Ask whether to sign in: a link that is only looked at, by a mail scanner say, is not spent."""
     with site.database.read() as session:
         account = accounts.account_for_link(session, token)
-    return site.pages.page("accounts/link.html", account=account)
+    page = site.pages.page("accounts/link.html", account=account)
+    # the address is the secret: it stays out of caches, and out of the logs of what the page loads
+    page.headers.update({"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+    return page
 
 
 @router.post("/sign-in/{token}", include_in_schema=False)

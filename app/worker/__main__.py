@@ -18,7 +18,9 @@ def main() -> int:
     if args.parent is not None:
         die_with(args.parent)
     logs.configure()
-    return run_worker(Settings(**({"data": args.data} if args.data else {})))
+    settings = Settings(**({"data": args.data} if args.data else {}))
+    # only a server knows who can send code: a worker by itself never does without walls
+    return run_worker(settings if args.parent is not None else settings.model_copy(update={"unsafe": False}))
 
 
 if __name__ == "__main__":

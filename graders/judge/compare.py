@@ -1,5 +1,6 @@
 """How far two tensors are from each other, in words and in bits."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +57,11 @@ def compare(
     place = tuple(int(index) for index in off.nonzero()[0])
     kind = "values" if bool(torch.isfinite(left[place])) else "not-finite"
     return Mismatch(kind, place, float(left[place]), float(right[place]), float(off.double().mean()))
+
+
+def coarseness(tensors: Iterable[torch.Tensor]) -> float:
+    """How far off gradients may be that have come through these, as a share of the largest: their precision's."""
+    return max((_COARSE.get(one.dtype, 0.0) for one in tensors), default=0.0) or CLOSE
 
 
 def fits(tensor: torch.Tensor, dtype: str) -> bool:

@@ -79,7 +79,7 @@ class Judge:
             names=start.names,
             pure=prepared.pure,
             claim=claim,
-            reference=Reference(self._task, start, claim, self._programs),
+            reference=Reference(self._task, start, claim, self._programs, pure=prepared.pure),
             seed=prepared.seed,
             lesson=not self._trials,
             values=prepared.values,

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from graders.judge.claimed import Claim, Made, read
+from graders.judge.plausible import plausible
 from graders.student import claims
 from graders.student.execution import FILE, Ended, Probe, Program, assigned, run
 from graders.task import Task
@@ -160,7 +161,7 @@ class Start:
 class Reference:
     """The author's code on one trial's data."""
 
-    def __init__(self, task: Task, start: Start, claim: Claim, programs: Programs) -> None:
+    def __init__(self, task: Task, start: Start, claim: Claim, programs: Programs, *, pure: Names) -> None:
         """
         One trial.
 
@@ -169,7 +170,9 @@ class Reference:
             start: the starting code's state on this trial, with the student's inputs.
             claim: the student's.
             programs: shared by all trials.
+            pure: the solution's names, all its own.
         """
+        self._pure = pure
         self._task, self._claim, self._programs = task, claim, programs
         self._start = start
         self._runs: dict[tuple[str, ...], tuple[Names, Adoption] | None] = {}
@@ -188,7 +191,7 @@ class Reference:
 
     def _run(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
         made = {name: self._claim.made(name) for name in adopted}
-        if not all(one.readable for one in made.values()):
+        if not all(one.readable and plausible(one, self._pure.get(name)) for name, one in made.items()):
             return None
         adoption = Adoption(made, same_shape=False)
         names = self._start.fresh(**{_ADOPT: adoption})
@@ -219,6 +222,8 @@ class Reference:
         """What a wrong variant would have handed over, on the student's tables; None if it cannot be the one."""
         tables = {one.name for one in self._task.outputs if one.kind == "table"}
         made = {name: self._claim.made(name) for name in tables if self._claim.made(name).readable}
+        if not all(plausible(one, self._pure.get(name)) for name, one in made.items()):
+            return None
         names = self._start.fresh(**{_ADOPT: Adoption(made, same_shape=True)})
         order = self._task.student_part()
         ended = self._programs.run(code, frozenset(made), names)

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graders.judge.claimed import Claim, Made
+from graders.judge.compare import coarseness
 from graders.judge.explain import explain
 from graders.judge.inputs import spoilt_input
+from graders.judge.plausible import plausible
 from graders.judge.predicates import facts
 from graders.judge.reference import Names, Reference
 from graders.report import CheckStatus
@@ -60,6 +62,12 @@ class Trial:
     def made(self, name: str) -> Made:
         """The student's value."""
         return self.claim.made(name)
+
+    @property
+    def gradient_tolerance(self) -> float:
+        """Unitless: how far off a gradient may be. One that has come through half precision is as coarse as that."""
+        made = [one.tensor for one in self.claim.outputs.values()]
+        return coarseness(one for one in made if one is not None)
 
     def output(self, name: str) -> Output:
         """What the exercise says of an output."""
@@ -136,7 +144,8 @@ class Trial:
     def own_values(self) -> Names:
         """The student's outputs that can be computed with; names that are not there hide the starting code's."""
         made = {one.name: self.made(one.name) for one in self.task.outputs}
-        tensors = {name: one.tensor for name, one in made.items() if one.tensor is not None}
+        usable = {name: one for name, one in made.items() if plausible(one, self.pure.get(name))}
+        tensors = {name: one.tensor for name, one in usable.items() if one.tensor is not None}
         return tensors | {name: one.value for name, one in made.items() if one.kind == "value"}
 
     def _stopped_here(self, name: str) -> str:

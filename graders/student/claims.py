@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import TensorSpec, serialize
 
@@ -23,6 +24,7 @@ _VALUE_CHARS = 1000
 _MAX_NODES = 1000  # of a graph, looked through for leaves
 _LARGEST_INT = 1 << 63
 _NO_VALUE = object()
+_NUMPY_SCALARS = (np.int64, np.int32, np.float64, np.float32, np.bool_)
 _PARAMETER = torch.nn.Parameter
 _PLAIN = (torch.Tensor, _PARAMETER)
 _NAMED_DTYPES = {
@@ -156,6 +158,8 @@ def _plain_value(value: Any) -> Any:  # noqa: ANN401  a student's
     if type(value) is list and len(value) <= MAX_AXES:
         parts = [_plain_value(one) for one in value]
         return _NO_VALUE if any(one is _NO_VALUE for one in parts) else parts
+    if type(value) in _NUMPY_SCALARS:
+        return _plain_value(value.item())
     if type(value) is float:
         return value if math.isfinite(value) else str(value)
     if type(value) is int:

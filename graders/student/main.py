@@ -42,7 +42,7 @@ def _seed_only_what_is_there() -> None:
             setattr(device, "manual_seed_all", _seed_nothing)  # noqa: B010  mtia's module does not declare it
 
 
-def _seed_nothing(_seed: int) -> None:
+def _seed_nothing(seed: int) -> None:
     """There is nothing to seed."""
 
 

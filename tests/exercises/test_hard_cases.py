@@ -96,3 +96,41 @@ def test_an_exceptions_text_is_printable(grade: Grade) -> None:
         assert report.error is not None
         assert report.error.message.isprintable()
         str(report.to_json()).encode("utf-8")
+
+
+@pytest.mark.parametrize("last", ["print(h.numpy())", "print('h: ' + h.shape)", "print(h[100])", "assert h.shape == (1,)"])
+def test_slip_after_right_work_is_no_misconception(grade: Grade, solution: str, last: str) -> None:
+    """What the last line says wrong is told as the error that it is, not as an idea about sizes."""
+    report = grade(f"{solution}\n{last}\n")
+    assert report.verdict is Verdict.ERROR
+    assert report.misconception is None
+
+
+@pytest.mark.parametrize("seeding", ["torch.cuda.manual_seed_all(seed=0)", "torch.xpu.manual_seed_all(seed=0)"])
+def test_seeding_a_device_that_is_not_there_is_right(grade: Grade, solution: str, seeding: str) -> None:
+    """Many lines that are copied from elsewhere do so."""
+    assert grade(f"{seeding}\n{solution}").verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("halved", ["h = (tok + pos).half()", "tok = tok.half()\nh = tok + pos"])
+def test_gradient_through_half_precision_is_as_coarse_as_that(grade: Grade, solution: str, halved: str) -> None:
+    """Right code in half precision is right."""
+    assert grade(f"{solution}\n{halved}\n").verdict is Verdict.PASSED
+
+
+def test_table_that_is_lost_beside_the_other_fails(grade: Grade, solution: str) -> None:
+    """With such a pair `h` is right whether the positions are added or not, so nothing is shown."""
+    report = grade(
+        f"{solution}\nnn.init.normal_(token_emb.weight, std=30.)\nnn.init.normal_(pos_emb.weight, std=5e-5)\n"
+        "tok = token_emb(x)\npos = pos_emb(torch.arange(block_size))\nh = tok + (pos - pos.detach())\n"
+    )
+    assert report.verdict is Verdict.FAILED
+    assert {one.id: one.status.value for one in report.checks}["position-table"] == "failed"
+
+
+def test_long_thin_tensors_cost_the_judge_nothing(grade: Grade, solution: str) -> None:
+    """Added together they would make 64 million numbers, again for each of the author's expressions."""
+    thin = "tok = torch.randn(8000, 1)\npos = torch.randn(1, 8000)\nh = torch.randn(8000, 1)\n"
+    slow, right = grade(f"{solution}\n{thin}"), grade(solution)
+    assert slow.verdict is Verdict.FAILED
+    assert slow.timing_ms.judge < 20 * right.timing_ms.judge + 500

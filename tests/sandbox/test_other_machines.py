@@ -90,3 +90,12 @@ def test_container_with_dockers_profile_has_all_walls_but_namespaces() -> None:
     states = {(one["wall"], one["deed"]): one["state"] for one in json.loads(ended.stdout)}
     assert {wall for (wall, _), state in states.items() if state != "holds"} <= {"namespaces", "user"}
     assert states["namespaces", "be in the machine's process namespace"] == "not needed"
+
+
+def test_unsafe_is_for_a_database_of_ones_own(tmp_path: Path) -> None:
+    """Through a shared one, code of others would be graded without walls."""
+    environment = os.environ | {"KELOLO_DATABASE_URL": "postgresql://127.0.0.1:1/kelolo"}
+    command = [KELOLO, "serve", "--unsafe", "--port", "0", "--data", str(tmp_path)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
+    assert ended.returncode == 2
+    assert "SQLite" in ended.stderr

@@ -71,3 +71,16 @@ def test_strangers_do_not_see_the_state_of_the_site(client: TestClient) -> None:
     assert client.get("/admin/health").status_code == 401
     client.get("/exercises/token-and-position-embeddings")
     assert client.get("/admin/health").status_code == 403
+
+
+def test_link_stays_out_of_caches_and_logs(client: TestClient, site: Site) -> None:
+    """Its address is the secret, so neither the browser nor what the page loads may keep it."""
+    headers = client.get(link_for(site, "admin")).headers
+    assert (headers["Cache-Control"], headers["Referrer-Policy"]) == ("no-store", "no-referrer")
+
+
+def test_another_site_cannot_sign_a_visitor_in(client: TestClient, site: Site) -> None:
+    """Not even where a proxy makes the browser add a name and a password to every request."""
+    link = link_for(site, "student")
+    for more in ({}, {"Authorization": "Basic cHJveHk6eA=="}):
+        assert client.post(link, headers={"Sec-Fetch-Site": "cross-site", **more}).status_code == 403

@@ -43,7 +43,7 @@ def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
     if values and trial.outcomes[values].status is not CheckStatus.PASSED:
         return not_run(f"A gradient arrives; whether it is the right one can be said once `{check.of}` is right.")
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
-    if expected is None or compare(found, expected) is None:
+    if expected is None or compare(found, expected, tolerance=trial.gradient_tolerance) is None:
         return passed()
     rows = silent_rows(found, expected)
     if not rows:

@@ -8,6 +8,7 @@ from graders.judge.trial import Outcome, Trial, failed, passed
 from graders.task import Check
 
 _SMALLEST, _LARGEST = 1e-4, 1e5
+_LEAST_SHARE = 1e-4  # ten times the tolerance of a comparison
 
 
 def judge(trial: Trial, check: Check) -> Outcome:
@@ -26,8 +27,23 @@ def judge(trial: Trial, check: Check) -> Outcome:
         return failed(f"{found} {_swapped(made.shape, expected)}".strip())
     if not made.tensor.is_floating_point():
         return failed(f"`{check.of}` holds {made.dtype}; numbers that learn must be floating-point.")
-    degenerate = _degenerate(made.tensor)
+    degenerate = _degenerate(made.tensor) or _lost_beside(trial, check.of, made.tensor)
     return failed(f"`{check.of}` {degenerate}") if degenerate else passed()
+
+
+def _lost_beside(trial: Trial, name: str, table: torch.Tensor) -> str:
+    """Beside a table of far larger numbers one is not seen in a sum, so whether it was added cannot be judged."""
+    others = [one.name for one in trial.task.outputs if one.kind == "table" and one.name != name]
+    for other in others:
+        beside = trial.made(other).tensor
+        if beside is None or not beside.numel() or not table.numel() or not beside.is_floating_point():
+            continue
+        if float(table.abs().max()) < _LEAST_SHARE * float(beside.abs().max()):
+            return (
+                f"holds numbers over ten thousand times smaller than those of `{other}`, so what is made of both shows "
+                "nothing of it. Let both start at random, with numbers around 1 or 0.02."
+            )
+    return ""
 
 
 def _no_table(name: str, made: Made) -> str:
