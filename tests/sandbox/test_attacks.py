@@ -13,9 +13,15 @@ import pytest
 
 from app.errors import SourceRefused
 from app.services.sources import checked_source
+from graders.grader import Grader
 from graders.report import Report
 
 ATTACKS = Path(__file__).parent.parent / "attacks"
+# Without namespaces these two end before they have tried anything: what they say then, and why.
+STOPPED_WITHOUT_NAMESPACES = {
+    "a038": "first pid namespace",  # its own safety catch, for services that do not refuse signals
+    "a110": "Permission denied: '/proc'",  # it looks for traces there, and Landlock refuses even that
+}
 WORDS = {"time_limit": "timeout", "memory_limit": "memory", "crashed": "killed"}
 
 
@@ -37,7 +43,7 @@ def source(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("a*.py")), ids=lambda path: path.stem)
-def test_an_attack_is_held(grade: Callable[..., Report], path: Path) -> None:
+def test_an_attack_is_held(grade: Callable[..., Report], grader: Grader, path: Path) -> None:
     """The verdict is one of those expected, nothing that must stay hidden is told, and the next submission passes."""
     expected = header(path)["expect"]
     try:
@@ -47,6 +53,11 @@ def test_an_attack_is_held(grade: Callable[..., Report], path: Path) -> None:
         return
     verdict = WORDS.get(report.verdict.value, report.verdict.value)
     said = json.dumps(report.to_json())
+    stopped = STOPPED_WITHOUT_NAMESPACES.get(header(path)["id"])
+    if stopped and not grader.in_namespaces:
+        assert verdict == "error"
+        assert stopped in said
+        return
     assert verdict != expected.get("verdict_not")
     assert verdict in expected.get("verdict_any", [verdict])
     assert not [text for text in expected["must_not_contain"] if text in said]
