@@ -64,9 +64,15 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the data folder of the server under test."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="session")
+def address(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the whole of Kelolo on a free port with an empty data folder, as `make run` does, and two courses."""
-    data, courses = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("courses")
+    data, courses = data_folder, tmp_path_factory.mktemp("courses")
     for course in COURSES:
         (courses / course.name).symlink_to(course)
     environment = os.environ | {"KELOLO_EXERCISES": str(courses)}
