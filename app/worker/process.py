@@ -65,7 +65,7 @@ def run_worker(settings: Settings) -> int:
 
 
 class _Presence:
-    """What this worker says of itself in the database. That it cannot be said stops nobody from grading."""
+    """What this worker says of itself in the database. Once it is told, failing to renew it stops nobody."""
 
     def __init__(self, database: Database, *, slots: int, walls: Walls) -> None:
         self.owner = this_process()

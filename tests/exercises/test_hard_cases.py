@@ -128,6 +128,13 @@ def test_table_that_is_lost_beside_the_other_fails(grade: Grade, solution: str) 
     assert {one.id: one.status.value for one in report.checks}["position-table"] == "failed"
 
 
+def test_table_of_huge_numbers_is_told_once(grade: Grade, solution: str) -> None:
+    """The other table is in order: it is not called too small beside one that fails its own check."""
+    report = grade(f"{solution}\nnn.init.normal_(token_emb.weight, std=1e7)\ntok = token_emb(x)\nh = tok + pos\n")
+    found = {one.id: one.status.value for one in report.checks}
+    assert (found["token-table"], found["position-table"]) == ("failed", "passed")
+
+
 def test_long_thin_tensors_cost_the_judge_nothing(grade: Grade, solution: str) -> None:
     """Added together they would make 64 million numbers, again for each of the author's expressions."""
     thin = "tok = torch.randn(8000, 1)\npos = torch.randn(1, 8000)\nh = torch.randn(8000, 1)\n"
