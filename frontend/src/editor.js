@@ -53,12 +53,17 @@ const colours = HighlightStyle.define([
  *
  * Tab indents, as everyone expects of an editor. Escape lets the next Tab leave it (CodeMirror's own rule),
  * so that nobody who works by keyboard is caught inside: the help text beside the editor says so.
+ *
+ * Somebody quick may be typing in the textarea already: focus and selection move over with the text, so that
+ * no key goes astray.
  */
 export function editorFor(textarea, { onChange, onCheck }) {
   const described = textarea.getAttribute("aria-describedby");
   const check = { key: "Mod-Enter", run: () => (onCheck(), true), preventDefault: true };
+  const typing = document.activeElement === textarea;
   const state = EditorState.create({
     doc: textarea.value,
+    selection: typing ? selectionOf(textarea) : undefined,
     extensions: [
       Prec.highest(keymap.of([check])),
       lineNumbers(), errorMark(), highlightActiveLineGutter(), highlightActiveLine(), drawSelection(),
@@ -79,7 +84,13 @@ export function editorFor(textarea, { onChange, onCheck }) {
   const view = new EditorView({ state });
   textarea.hidden = true;
   textarea.before(view.dom);
+  if (typing) view.focus();
   return view;
+}
+
+function selectionOf(textarea) {
+  const { selectionStart: start, selectionEnd: end } = textarea;
+  return textarea.selectionDirection === "backward" ? { anchor: end, head: start } : { anchor: start, head: end };
 }
 
 /** Replace the whole text as one step, so that undo brings the old text back. */

@@ -10,7 +10,8 @@ function start(form) {
   const textarea = form.querySelector("textarea");
   const starter = form.dataset.starter ?? "";
   const drafts = draftsFor(form.dataset.exercise, form.dataset.account);
-  const served = textarea.value;
+  const served = textarea.defaultValue;
+  const typed = textarea.value !== served; // before this script was there
   let sending = null;
 
   const view = editorFor(textarea, {
@@ -22,7 +23,8 @@ function start(form) {
   });
   const text = () => view.state.doc.toString();
 
-  restoreDraft();
+  if (typed) keepTyped();
+  else restoreDraft();
   showBringBack();
   markError();
   wireButtons();
@@ -36,6 +38,12 @@ function start(form) {
       replaceText(view, draft);
       if (served !== starter) setAside(served);
     }
+  }
+
+  function keepTyped() {
+    const draft = drafts.draft();
+    if (draft !== null && draft !== text()) setAside(draft);
+    drafts.keep(text());
   }
 
   function setAside(old) {

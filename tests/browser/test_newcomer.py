@@ -1,9 +1,9 @@
 """The newcomer's story: from the first address to the verdict, in a real browser against a real worker."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import BAD, EXERCISE, GOOD, SCREENS, OpenPage, editor_of, violations, write
+from tests.browser.conftest import BAD, EXERCISE, GOOD, PAGE, SCREENS, OpenPage, editor_of, violations, write
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -78,6 +78,22 @@ def test_unsent_code_is_there_after_a_reload(open_page: OpenPage) -> None:
     write(page, "almost = 1")
     page.reload()
     expect(page.locator(".cm-line").first).to_have_text("almost = 1")
+
+
+def test_keys_typed_before_the_editor_is_there_are_kept(open_page: OpenPage, address: str) -> None:
+    """On a slow line the plain text field is used at first; the editor takes over text, cursor and keyboard."""
+    page = open_page("/")
+    held: list[Route] = []
+    page.route("**/static/editor/exercise.js*", lambda route: held.append(route))  # noqa: PLW0108  playwright marks what it is given
+    with page.expect_request("**/static/editor/exercise.js*"):
+        page.goto(address + PAGE, wait_until="commit")
+    field = page.locator("textarea#source")
+    field.fill("first = 1\nlast = 3")
+    field.press("Home")
+    held.pop().continue_()
+    expect(page.locator(".cm-content")).to_be_focused()
+    page.keyboard.type("second = 2\n")
+    assert page.locator(".cm-line").all_inner_texts() == ["first = 1", "second = 2", "last = 3"]
 
 
 def test_earlier_attempt_can_be_looked_at_without_losing_code(open_page: OpenPage) -> None:
