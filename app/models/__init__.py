@@ -1,16 +1,32 @@
 """The tables: what each row means, and what may change in it."""
 
 from app.db import Base
-from app.models.accounts import Account, ApiToken, BrowserSession, Role, SignInLink
+from app.models.accounts import Account, ApiToken, BrowserSession, Identity, LinkPurpose, Role, SignInLink
+from app.models.audit import AuditEntry
 from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
 from app.models.grading import GradingRun
+from app.models.hints import HintOpening
 from app.models.jobs import Job, JobKind, JobState
+from app.models.plans import (
+    AccountPlan,
+    Grant,
+    LimitOverride,
+    Period,
+    Plan,
+    PlanLimit,
+    RedeemCode,
+    Rule,
+    UsageCounter,
+)
 from app.models.submissions import Submission, SubmissionKind
+from app.models.tutor import MessageState, TokenMonth, TutorMessage, TutorPolicy
 from app.models.workers import Worker
 
 __all__ = [
     "Account",
+    "AccountPlan",
     "ApiToken",
+    "AuditEntry",
     "Base",
     "BrowserSession",
     "Course",
@@ -18,13 +34,28 @@ __all__ = [
     "ExerciseKind",
     "ExerciseVersion",
     "GradingRun",
+    "Grant",
+    "HintOpening",
+    "Identity",
     "Job",
     "JobKind",
     "JobState",
     "Lesson",
+    "LimitOverride",
+    "LinkPurpose",
+    "MessageState",
+    "Period",
+    "Plan",
+    "PlanLimit",
+    "RedeemCode",
     "Role",
+    "Rule",
     "SignInLink",
     "Submission",
     "SubmissionKind",
+    "TokenMonth",
+    "TutorMessage",
+    "TutorPolicy",
+    "UsageCounter",
     "Worker",
 ]

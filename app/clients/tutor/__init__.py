@@ -1,0 +1,5 @@
+"""The tutor's engines that are somewhere else, and the port that every engine stands behind."""
+
+from app.clients.tutor.port import EngineFailed, Exchange, Passage, Piece, TutorContext, TutorEngine, Usage
+
+__all__ = ["EngineFailed", "Exchange", "Passage", "Piece", "TutorContext", "TutorEngine", "Usage"]
