@@ -9,11 +9,22 @@ What can go wrong that is the user's to put right.
     ├── LinkSpent          410  a sign-in link that was used, is too old, or never was
     ├── AccountExists      409  `kelolo user add` with an e-mail that has another role
     ├── IdempotencyClash   409  an Idempotency-Key used again with another body
+    ├── MessageClash       409  a client_message_id used again with another text
+    ├── MessageUnderWay    409  a tutor message that is just being answered elsewhere
     ├── SourceRefused      422  source that cannot be stored and graded
     │   ├── SourceTooLarge 413  over the limit on its size
     │   └── SourceNotText  422  holds NUL characters or lone surrogates
     ├── NothingToRun       422  a run of a question, which has no code
     ├── KeyRefused         422  an Idempotency-Key that is empty, too long or not printable
+    ├── LimitRefused       422  a limit, a plan's end or a grant that cannot be
+    ├── CodeRefused        422  a code that is unknown, spent or too old
+    ├── QuestionRefused    422  a question to the tutor that is empty or too long
+    ├── NoHints            404  hints of an exercise that has none, or a rung that is not there
+    ├── QuotaSpent         429  as much was used as the plan allows
+    │   ├── TooManyChecks  429  more checks in a minute than the plan allows
+    │   └── TutorFailing   429  too many answers came to nothing today
+    ├── AnswersPending     429  all that is left of a quota is just being answered
+    ├── AnswerFailed       502  the tutor gave no whole answer; the message is not charged
     ├── EmailRefused       422  something that is not an e-mail address
     ├── RoleRefused        422  a role that does not exist
     ├── QueueFull          503  too many submissions wait already; nothing was stored
@@ -152,6 +163,103 @@ class KeyRefused(AppError):
     status = 422
     title = "That key cannot be used"
     message = "An Idempotency-Key is 1 to {limit} printable ASCII characters, for example a UUID."
+
+
+class MessageClash(AppError):
+    """The same client_message_id came with a different question."""
+
+    status = 409
+    title = "That message id was used before"
+    message = "This client_message_id was already used for a different question. Send a new one."
+
+
+class MessageUnderWay(AppError):
+    """The message is being answered by another server, so there is nothing to send along yet."""
+
+    status = 409
+    title = "Just being answered"
+    message = "This message is just being answered. Ask again in {retry_after_s} seconds with the same id."
+
+
+class LimitRefused(AppError):
+    """A limit or a grant that cannot be; `reason` is a whole sentence."""
+
+    status = 422
+    title = "That limit cannot be set"
+    message = "{reason}"
+
+
+class CodeRefused(AppError):
+    """A code that gives nothing. Which of the reasons it is, only its owner could know."""
+
+    status = 422
+    title = "That code does not work"
+    message = "This code is not known, was used before, or is too old. Check each character, and ask whoever gave it."
+
+
+class QuestionRefused(AppError):
+    """A question that the tutor cannot be asked; `reason` is a whole sentence."""
+
+    status = 422
+    title = "That cannot be asked"
+    message = "{reason}"
+
+
+class NoHints(AppError):
+    """There is no such hint."""
+
+    status = 404
+    title = "There is no such hint"
+    message = "{reason}"
+
+
+class QuotaSpent(AppError):
+    """An account asked for more tutor answers than its plan covers."""
+
+    status = 429
+    title = "No tutor messages left"
+    message = (
+        "You have used all {limit} tutor messages of the {plan} plan{span}. "
+        "Checking your code, its diagnosis and the hints go on as before."
+    )
+
+
+class TooManyChecks(QuotaSpent):
+    """An account sent more checks in a minute than its plan allows: a program that has run wild."""
+
+    title = "Too many checks"
+    message = (
+        "The {plan} plan allows {limit} checks a minute. Nothing was stored; try again in {retry_after_s} seconds."
+    )
+
+
+class TutorFailing(QuotaSpent):
+    """Too many answers to one account came to nothing today; it was charged for none of them."""
+
+    title = "The tutor is having a bad day"
+    message = (
+        "{limit} answers to you have failed today, and you were charged for none. Please come back tomorrow; "
+        "checking your code, its diagnosis and the hints go on as before."
+    )
+
+
+class AnswersPending(AppError):
+    """All messages that are left are reserved for answers under way; one that fails is given back."""
+
+    status = 429
+    title = "Your last messages are being answered"
+    message = (
+        "All tutor messages you have left are just being answered. If one fails you get it back: "
+        "try again in {retry_after_s} seconds."
+    )
+
+
+class AnswerFailed(AppError):
+    """The tutor's engine gave no whole answer."""
+
+    status = 502
+    title = "The tutor could not answer"
+    message = "The tutor gave no whole answer ({reason}). You were not charged: ask again, or look at the hints."
 
 
 class EmailRefused(AppError):

@@ -1,0 +1,260 @@
+"""Plans and their limits: which one an account has, and what an administrator changes in them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, or_, select
+from sqlalchemy.orm import Session
+
+from app.clock import utc_now
+from app.errors import LimitRefused, NotFound
+from app.models import Account, AccountPlan, Grant, LimitOverride, Period, Plan, PlanLimit, Rule
+from app.services import audit
+from app.services.audit import Change
+
+FREE = "free"
+MOST = 1_000_000
+"""The largest amount that a limit can have: more is a slip of the finger, and "unlimited" is there."""
+_PERIODS = {Rule.TUTOR_MESSAGES: (Period.DAY, Period.MONTH, Period.LIFETIME), Rule.CHECKS: (Period.MINUTE,)}
+_THINGS = {Rule.TUTOR_MESSAGES: ("tutor message", "tutor messages"), Rule.CHECKS: ("check", "checks")}
+_SPANS = {Period.MINUTE: "a minute", Period.DAY: "a day", Period.MONTH: "a month", Period.LIFETIME: "ever"}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much of one thing may be used in a period."""
+
+    rule: Rule
+    amount: int | None
+    """None is unlimited."""
+    period: Period
+    fair_use_per_day: int | None = None
+    """Of what is unlimited: the ceiling that stops a program, not a person."""
+
+    @property
+    def words(self) -> str:
+        """What it means, such as `30 tutor messages, ever`."""
+        one, many = _THINGS[self.rule]
+        if self.amount is None:
+            ceiling = f", up to {self.fair_use_per_day} a day" if self.fair_use_per_day else ""
+            return f"unlimited {many}{ceiling}"
+        thing = one if self.amount == 1 else many
+        comma = "," if self.period is Period.LIFETIME else ""
+        return f"{self.amount} {thing}{comma} {_SPANS[self.period]}" if self.amount else f"no {many}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As the API and the audit log have it."""
+        facts = asdict(self)
+        del facts["rule"]
+        return facts | {"period": self.period.value}
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """A plan with its limits."""
+
+    name: str
+    title: str
+    limits: Mapping[Rule, Limit]
+
+
+@dataclass(frozen=True)
+class Held:
+    """The plan that an account has at a moment."""
+
+    name: str
+    title: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+    """None is without end."""
+
+
+def list_plans(session: Session) -> list[PlanView]:
+    """Return every plan, in order."""
+    limits = list(session.scalars(select(PlanLimit)))
+    return [
+        PlanView(plan.name, plan.title, {one.rule: _limit(one) for one in limits if one.plan_name == plan.name})
+        for plan in session.scalars(select(Plan).order_by(Plan.position, Plan.name))
+    ]
+
+
+def plan_named(session: Session, name: str) -> PlanView:
+    """Return a plan. Raises NotFound."""
+    found = next((plan for plan in list_plans(session) if plan.name == name), None)
+    if found is None:
+        raise NotFound(what="plan", name=name)
+    return found
+
+
+def plan_of(session: Session, account_id: str) -> Held:
+    """Return which plan an account has now."""
+    now = utc_now()
+    found = session.execute(
+        select(AccountPlan, Plan.title)
+        .join(Plan, Plan.name == AccountPlan.plan_name)
+        .where(
+            AccountPlan.account_id == account_id,
+            AccountPlan.starts_at <= now,
+            or_(AccountPlan.ends_at.is_(None), AccountPlan.ends_at > now),
+        )
+        .order_by(AccountPlan.starts_at.desc(), AccountPlan.id)
+        .limit(1)
+    ).first()
+    if found is None:
+        free = session.get_one(Plan, FREE)
+        return Held(free.name, free.title, None, None)
+    held, title = found
+    return Held(held.plan_name, title, held.starts_at, held.ends_at)
+
+
+def limit_of(session: Session, account: Account, rule: Rule) -> Limit:
+    """Return what binds an account now: what was set for it alone, or else what its plan says."""
+    if not account.is_limited:
+        return Limit(rule, None, Period.LIFETIME)
+    own = session.get(LimitOverride, (account.id, rule), populate_existing=True)
+    if own is not None:
+        return _limit(own)
+    row = session.get(PlanLimit, (plan_of(session, account.id).name, rule), populate_existing=True)
+    return _limit(row) if row else Limit(rule, 0, _PERIODS[rule][0])  # a plan that says nothing gives nothing
+
+
+def checked(rule: Rule, facts: Mapping[str, Any]) -> Limit:
+    """
+    Make a limit of what somebody has entered.
+
+    Raises:
+        LimitRefused: the amount or the period is none that this rule can have.
+    """
+    amount, fair_use = facts.get("amount"), facts.get("fair_use_per_day")
+    periods = _PERIODS[rule]
+    if facts.get("period") not in periods:
+        raise LimitRefused(reason=f"The period of {rule.value} is one of: {', '.join(periods)}.")
+    for number in (amount, fair_use):
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MOST):
+            raise LimitRefused(reason=f"An amount is a whole number from 0 to {MOST}, or nothing at all for unlimited.")
+    return Limit(rule, amount, Period(facts["period"]), fair_use if amount is None else None)
+
+
+def set_limits(
+    session: Session, name: str, limits: Sequence[Limit], *, by: Account | None, reason: str = ""
+) -> PlanView:
+    """Change what a plan allows, from the next request on. Raises NotFound."""
+    plan = plan_named(session, name)
+    for limit in limits:
+        row = session.get(PlanLimit, (name, limit.rule)) or PlanLimit(plan_name=name, rule=limit.rule)
+        row.amount, row.period, row.fair_use_per_day = limit.amount, limit.period, limit.fair_use_per_day
+        session.add(row)
+    before = {one.rule.value: plan.limits[one.rule].facts for one in limits if one.rule in plan.limits}
+    after = {one.rule.value: one.facts for one in limits}
+    audit.record(session, Change("plan.limits", "plan", name, plan.title, before, after, reason), by=by)
+    return plan_named(session, name)
+
+
+def give_plan(
+    session: Session,
+    account: Account,
+    name: str,
+    *,
+    ends_at: datetime | None = None,
+    origin: str = "admin",
+    by: Account | None,
+    reason: str = "",
+) -> Held:
+    """
+    Put an account on a plan from now on. What it had before ends, and stays on record.
+
+    Raises:
+        NotFound: there is no such plan.
+        LimitRefused: the plan would end before it begins.
+    """
+    plan_named(session, name)
+    now = utc_now()
+    if ends_at is not None and ends_at <= now:
+        raise LimitRefused(reason="A plan has to end later than now.")
+    before = plan_of(session, account.id)
+    for row in session.scalars(select(AccountPlan).where(AccountPlan.account_id == account.id)):
+        if row.ends_at is None or row.ends_at > now:
+            row.ends_at = max(now, row.starts_at)
+    session.flush()
+    session.add(AccountPlan(account_id=account.id, plan_name=name, starts_at=now, ends_at=ends_at, origin=origin))
+    session.flush()
+    after = plan_of(session, account.id)
+    _record(session, "user.plan", account, (_held(before), _held(after)), by=by, reason=reason)
+    return after
+
+
+def extended(session: Session, account: Account, name: str, *, days: int | None) -> datetime | None:
+    """Return when a plan ends that is given for some days: they follow what is left of the same plan."""
+    held = plan_of(session, account.id)
+    if days is None or (held.name == name and held.ends_at is None):
+        return None
+    start = held.ends_at if held.name == name and held.ends_at else utc_now()
+    return start + timedelta(days=days)
+
+
+def set_override(
+    session: Session, account: Account, rule: Rule, limit: Limit | None, *, by: Account | None, reason: str = ""
+) -> None:
+    """Set what one account may, whatever its plan says; None takes that back."""
+    row = session.get(LimitOverride, (account.id, rule))
+    before = _limit(row).facts if row else None
+    if limit is None:
+        session.execute(delete(LimitOverride).where(LimitOverride.account_id == account.id, LimitOverride.rule == rule))
+    else:
+        row = row or LimitOverride(account_id=account.id, rule=rule)
+        row.amount, row.period, row.fair_use_per_day = limit.amount, limit.period, limit.fair_use_per_day
+        session.add(row)
+    session.flush()
+    after = limit.facts if limit else None
+    _record(session, "user.override", account, (_under(rule, before), _under(rule, after)), by=by, reason=reason)
+
+
+def give_extra(
+    session: Session,
+    account: Account,
+    rule: Rule,
+    *,
+    amount: int,
+    expires_at: datetime | None = None,
+    by: Account | None,
+    reason: str = "",
+) -> Grant:
+    """Give something once on top of the plan. Raises LimitRefused."""
+    if not 0 < amount <= MOST:
+        raise LimitRefused(reason=f"Give a whole number from 1 to {MOST}.")
+    if expires_at is not None and expires_at <= utc_now():
+        raise LimitRefused(reason="What is given has to last longer than until now.")
+    grant = Grant(account_id=account.id, rule=rule, amount=amount, expires_at=expires_at)
+    session.add(grant)
+    session.flush()
+    after = {rule.value: {"extra": amount, "expires_at": expires_at.isoformat() if expires_at else None}}
+    _record(session, "user.extra", account, (None, after), by=by, reason=reason)
+    return grant
+
+
+def _record(
+    session: Session,
+    action: str,
+    account: Account,
+    change: tuple[dict[str, Any] | None, dict[str, Any] | None],
+    *,
+    by: Account | None,
+    reason: str,
+) -> None:
+    subject = account.email or "guest"
+    audit.record(session, Change(action, "user", account.id, subject, *change, reason), by=by)
+
+
+def _under(rule: Rule, facts: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {rule.value: facts} if facts else None
+
+
+def _held(held: Held) -> dict[str, Any]:
+    return {"plan": held.name, "ends_at": held.ends_at.isoformat() if held.ends_at else None}
+
+
+def _limit(row: PlanLimit | LimitOverride) -> Limit:
+    return Limit(row.rule, row.amount, row.period, row.fair_use_per_day)

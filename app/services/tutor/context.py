@@ -1,0 +1,159 @@
+"""What the tutor is given for one answer, and nothing else: see `TutorContext` for what has no place in it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.clients.tutor import Exchange, TutorContext
+from app.errors import QuestionRefused
+from app.models import (
+    Account,
+    ExerciseKind,
+    ExerciseVersion,
+    GradingRun,
+    MessageState,
+    Submission,
+    SubmissionKind,
+    TutorMessage,
+)
+from app.services import exercises, hints
+from app.services.passages import search_passages
+from app.services.tutor.guard import Allowed, Reference
+
+QUESTION_LIMIT = 2000
+"""Characters."""
+_PASSAGES = 3
+_EXCHANGES = 3
+_SHOWN = ("verdict", "checks", "misconception", "error", "tensors", "note")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An answer's beginning: what the engine is given, and what the guard compares its reply with."""
+
+    version_id: str
+    context: TutorContext
+    reference: Reference
+    """Stays on this side: no engine sees it."""
+    allowed: Allowed
+    """What the student may read anyway, and so may be told."""
+
+
+def checked_question(text: str) -> str:
+    """Return a question without the space around it. Raises QuestionRefused."""
+    question = text.replace("\r\n", "\n").strip()
+    if not question:
+        raise QuestionRefused(reason="Write a question first.")
+    if len(question) > QUESTION_LIMIT:
+        raise QuestionRefused(
+            reason=f"A question has at most {QUESTION_LIMIT} characters; this one has {len(question)}. "
+            "Your code need not be in it: the tutor sees what you sent last."
+        )
+    try:
+        question.encode("utf-8")
+    except UnicodeEncodeError:
+        raise QuestionRefused(reason="This question holds half a character. Delete it and type it again.") from None
+    if "\x00" in question:
+        raise QuestionRefused(reason="This question holds a NUL character. Delete it and try again.")
+    return question
+
+
+def prepare(session: Session, account: Account, exercise_id: str, question: str) -> Prepared:
+    """
+    Gather what an answer needs.
+
+    Args:
+        session: to read with.
+        account: who asks.
+        exercise_id: beside which exercise.
+        question: as `checked_question` returns it.
+
+    Raises:
+        NotFound: there is no such exercise.
+    """
+    version = exercises.current_version(session, exercise_id)
+    content = version.content
+    lesson = exercises.lesson_of(session, exercise_id)
+    source, report = last_attempt(session, account, exercise_id)
+    ladder = hints.ladder_of(session, account=account, exercise_id=exercise_id, report=report)
+    opened = tuple(hint.text for hint in ladder.opened)
+    is_code = content.get("kind") != ExerciseKind.QUESTION
+    context = TutorContext(
+        question=question,
+        exercise_id=exercise_id,
+        title=content["title"],
+        statement=content["statement"],
+        setup=content.get("setup", ""),
+        names=tuple(one["name"] for one in content.get("outputs", [])) if is_code else (),
+        facts=tuple(content.get("tutor", [])),
+        hints=opened,
+        hints_left=ladder.rungs - len(opened),
+        source=source,
+        report=report,
+        lesson_title=lesson.title if lesson else "",
+        passages=tuple(search_passages(session, exercise_id=exercise_id, question=question, limit=_PASSAGES)),
+        earlier=_earlier(session, account, exercise_id),
+    )
+    return Prepared(
+        version_id=version.id,
+        context=context,
+        reference=Reference.of(content),
+        allowed=_allowed(context, lesson.markdown if lesson else "", content),
+    )
+
+
+def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[str, dict[str, Any] | None]:
+    """Return what the account sent last for an exercise, and of its last check the parts of the report that are shown."""
+    mine = (
+        select(Submission.source)
+        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
+        .where(Submission.account_id == account.id, ExerciseVersion.exercise_id == exercise_id)
+        .order_by(Submission.created_at.desc(), Submission.id)
+        .limit(1)
+    )
+    graded = (
+        select(GradingRun.report)
+        .join(Submission, Submission.id == GradingRun.submission_id)
+        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
+        .where(
+            Submission.account_id == account.id,
+            ExerciseVersion.exercise_id == exercise_id,
+            Submission.kind == SubmissionKind.CHECK,
+            GradingRun.counts,
+        )
+        .order_by(Submission.created_at.desc(), Submission.id)
+        .limit(1)
+    )
+    report = session.scalar(graded)
+    return session.scalar(mine) or "", {key: report[key] for key in _SHOWN if key in report} if report else None
+
+
+def _earlier(session: Session, account: Account, exercise_id: str) -> tuple[Exchange, ...]:
+    rows = conversation(session, account, exercise_id, limit=_EXCHANGES)
+    return tuple(Exchange(row.question, row.answer) for row in rows if row.state is MessageState.SETTLED)
+
+
+def conversation(session: Session, account: Account, exercise_id: str, *, limit: int) -> list[TutorMessage]:
+    """Return the last messages of an account about an exercise that were answered or are just being, oldest first."""
+    rows = session.scalars(
+        select(TutorMessage)
+        .join(ExerciseVersion, ExerciseVersion.id == TutorMessage.exercise_version_id)
+        .where(
+            TutorMessage.account_id == account.id,
+            ExerciseVersion.exercise_id == exercise_id,
+            TutorMessage.state != MessageState.RELEASED,
+        )
+        .order_by(TutorMessage.reserved_at.desc(), TutorMessage.id)
+        .limit(limit)
+    ).all()
+    return list(reversed(rows))
+
+
+def _allowed(context: TutorContext, lesson: str, content: dict[str, Any]) -> Allowed:
+    shown = (context.setup, content.get("starter", ""), context.statement, lesson, *context.hints)
+    report = context.report or {}
+    said = [check.get("message", "") for check in report.get("checks", [])]
+    said += [str((report.get(part) or {}).get("message", "")) for part in ("misconception", "error")]
+    return Allowed(source=context.source, texts=(*shown, *said))

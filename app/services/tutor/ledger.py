@@ -1,0 +1,305 @@
+"""
+The ledger of the tutor's messages: reserve before an answer, settle when it is complete, release when it is not.
+
+Theory of operation: a reservation is one row of `tutor_message`, unique by account and client message id, written in
+the transaction that counts it. So whoever sends twice under the same id finds the first row. An answer is charged by
+being reserved; settling makes that final, releasing gives it back. Each of the two changes the row only while it is
+`reserved` and in the same attempt, so a late end of an answer that was given up long ago changes nothing.
+
+A reservation whose server has died (the process is gone, or its lease is over) is released by whoever looks next.
+
+What a hosted model costs is counted beside it, by month: as many tokens as an answer may take at most are reserved
+first, under the administrator's ceiling. Without a ceiling nothing is ever called: the ledger fails closed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from app.clock import utc_now
+from app.db import new_id
+from app.errors import AnswersPending, MessageClash, NotFound, QuestionRefused, QuotaSpent, TutorFailing
+from app.models import Account, MessageState, Period, Rule, TokenMonth, TutorMessage, TutorPolicy
+from app.services import usage
+from app.services.owners import dead_among
+from app.services.usage import Quota, Taken
+
+LEASE_S = 180
+"""Longer than any answer may take, so that a reservation is never released under one that is alive."""
+PENDING_RETRY_S = 2
+ID_LIMIT = 100  # characters
+FAILURES = "tutor_failures"
+_SPANS = {Period.DAY: " for today", Period.MONTH: " for this month"}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A question as it comes in."""
+
+    exercise_version_id: str
+    client_message_id: str
+    question: str
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A message that is to be answered now, by whoever holds this, or one that was answered before."""
+
+    message_id: str
+    attempt: int
+    settled: bool = False
+    """It was answered before, under the same client message id."""
+    under_way: bool = False
+    """Somebody else is just answering it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A complete answer, to be kept."""
+
+    text: str
+    sources: Sequence[dict[str, Any]]
+    engine: str
+    tokens: int = 0
+
+
+def reserve(session: Session, account: Account, wish: Wish, *, owner: str) -> Reservation:
+    """
+    Take one message off the account's quota for a question, at most once for each client message id.
+
+    Args:
+        session: of a transaction that writes.
+        account: who asks.
+        wish: what is asked.
+        owner: name of the process that will answer.
+
+    Raises:
+        QuestionRefused: the client message id is empty or too long.
+        MessageClash: the id was used before, for another question.
+        QuotaSpent: nothing is left.
+        AnswersPending: nothing is left but what is just being answered.
+        TutorFailing: too many answers have failed today.
+    """
+    if not 0 < len(wish.client_message_id) <= ID_LIMIT or not wish.client_message_id.isprintable():
+        raise QuestionRefused(reason=f"A client_message_id is 1 to {ID_LIMIT} printable characters, such as a UUID.")
+    _lock(session, account)
+    release_lost(session, account_id=account.id)
+    earlier = session.scalar(
+        select(TutorMessage)
+        .where(TutorMessage.account_id == account.id, TutorMessage.client_message_id == wish.client_message_id)
+        .execution_options(populate_existing=True)
+    )
+    if earlier is not None:
+        _refuse_other(earlier, wish)
+        if earlier.state is not MessageState.RELEASED:
+            settled = earlier.state is MessageState.SETTLED
+            return Reservation(earlier.id, earlier.attempts, settled=settled, under_way=not settled)
+    message = earlier or TutorMessage(id=new_id(), account_id=account.id, attempts=0)
+    _charge(session, account, message)
+    message.exercise_version_id, message.question = wish.exercise_version_id, wish.question
+    message.client_message_id = wish.client_message_id
+    message.state, message.owner = MessageState.RESERVED, owner
+    message.reserved_at = utc_now()
+    message.lease_until = message.reserved_at + timedelta(seconds=LEASE_S)
+    message.attempts += 1
+    message.tokens_reserved = 0
+    message.released_at, message.reason = None, ""
+    session.add(message)
+    session.flush()
+    return Reservation(message.id, message.attempts)
+
+
+def settle(session: Session, reservation: Reservation, answer: Answer) -> bool:
+    """Keep a complete answer, and make its charge final. False if the reservation was released before."""
+    kept = _change(
+        session,
+        reservation,
+        {
+            "state": MessageState.SETTLED,
+            "answer": answer.text,
+            "sources": list(answer.sources),
+            "engine": answer.engine,
+            "settled_at": utc_now(),
+            "tokens_spent": answer.tokens,
+        },
+    )
+    if kept:
+        _settle_tokens(session, session.get_one(TutorMessage, reservation.message_id, populate_existing=True))
+    return kept
+
+
+def release(session: Session, reservation: Reservation, *, reason: str, tokens: int = 0) -> bool:
+    """
+    Give a message back: there was no whole answer. False if that was done before, or the answer is kept.
+
+    Args:
+        session: of a transaction that writes.
+        reservation: which message, in which attempt.
+        reason: one word for the ledger.
+        tokens: what it has cost all the same.
+    """
+    freed = _change(
+        session,
+        reservation,
+        {"state": MessageState.RELEASED, "released_at": utc_now(), "reason": reason, "tokens_spent": tokens},
+    )
+    if not freed:
+        return False
+    message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
+    _settle_tokens(session, message)
+    if message.charged:
+        taken = Taken({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
+        usage.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, taken)
+        usage.count(session, message.account_id, FAILURES, usage.key_of(Period.DAY, utc_now()))
+    return True
+
+
+def release_lost(session: Session, *, account_id: str | None = None) -> int:
+    """Release what nobody is answering any more, of one account or of all; how many that were."""
+    reserved = select(TutorMessage).where(TutorMessage.state == MessageState.RESERVED)
+    if account_id is not None:
+        reserved = reserved.where(TutorMessage.account_id == account_id)
+    rows = session.scalars(reserved.execution_options(populate_existing=True)).all()
+    dead = set(dead_among({row.owner for row in rows}))
+    now = utc_now()
+    lost = [row for row in rows if row.owner in dead or row.lease_until <= now]
+    # What a hosted model was asked has cost something, and nobody is left to say how much: the most it can have been.
+    return sum(
+        release(session, Reservation(row.id, row.attempts), reason="lost", tokens=row.tokens_reserved) for row in lost
+    )
+
+
+def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> bool:
+    """
+    Set aside what an answer of a hosted model may cost at most. False if the ceiling of the month forbids it.
+
+    Args:
+        session: of a transaction that writes.
+        reservation: for which message.
+        most: tokens of prompt and answer together.
+    """
+    month = usage.key_of(Period.MONTH, utc_now())
+    ceiling = policy(session).month_token_ceiling
+    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
+    session.execute(dialect.insert(TokenMonth).values(month=month, reserved=0, spent=0).on_conflict_do_nothing())
+    taken = _rows(
+        session,
+        update(TokenMonth)
+        .where(TokenMonth.month == month, TokenMonth.reserved + TokenMonth.spent + most <= ceiling)
+        .values(reserved=TokenMonth.reserved + most),
+    )
+    return taken == 1 and _change(session, reservation, {"tokens_reserved": most})
+
+
+def tokens_this_month(session: Session) -> tuple[int, int]:
+    """Return the tokens that are reserved and spent in the month that runs now."""
+    row = session.get(TokenMonth, usage.key_of(Period.MONTH, utc_now()), populate_existing=True)
+    return (row.reserved, row.spent) if row else (0, 0)
+
+
+def policy(session: Session) -> TutorPolicy:
+    """Return what administrators allow the tutor."""
+    return session.get_one(TutorPolicy, 1, populate_existing=True)
+
+
+def rate(session: Session, *, account: Account, message_id: str, rating: int | None) -> None:
+    """Keep whether an answer has helped: 1, -1, or None to take it back. Raises NotFound."""
+    message = mine(session, account=account, message_id=message_id)
+    if message.state is not MessageState.SETTLED or rating not in {1, -1, None}:
+        raise NotFound(what="answer", name=message_id)
+    message.rating = rating
+
+
+def mine(session: Session, *, account: Account, message_id: str) -> TutorMessage:
+    """Return a message of an account. Raises NotFound, for another's too."""
+    message = session.get(TutorMessage, message_id, populate_existing=True)
+    if message is None or message.account_id != account.id:
+        raise NotFound(what="message", name=message_id)
+    return message
+
+
+def _charge(session: Session, account: Account, message: TutorMessage) -> None:
+    """Take one off the quota and write down from where. Raises QuotaSpent, AnswersPending, TutorFailing."""
+    message.charged, message.epochs, message.grant_id = account.is_limited, {}, None
+    if not account.is_limited:
+        return
+    _refuse_failing(session, account)
+    taken = usage.take(session, account, Rule.TUTOR_MESSAGES)
+    if taken is None:
+        if _pending(session, account):
+            raise AnswersPending(retry_after_s=PENDING_RETRY_S)
+        raise QuotaSpent(**spent_facts(usage.quota_of(session, account)))
+    message.epochs, message.grant_id = dict(taken.epochs), taken.grant_id
+
+
+def spent_facts(quota: Quota) -> dict[str, Any]:
+    """Return what is told of a quota that is used up."""
+    return {
+        "rule": quota.limit.rule.value,
+        "limit": quota.limit.amount,
+        "used": quota.used,
+        "plan": quota.plan,
+        "span": _SPANS.get(quota.limit.period, ""),
+        "resets_at": quota.resets_at,
+    }
+
+
+def _refuse_failing(session: Session, account: Account) -> None:
+    now = utc_now()
+    failed = usage.used_in(session, account.id, FAILURES, usage.key_of(Period.DAY, now))
+    most = policy(session).failures_per_day
+    if failed >= most:
+        ends = usage.end_of(Period.DAY, now)
+        raise TutorFailing(rule=FAILURES, limit=most, used=failed, plan="", span="", resets_at=ends)
+
+
+def _pending(session: Session, account: Account) -> bool:
+    count = select(func.count()).where(
+        TutorMessage.account_id == account.id, TutorMessage.state == MessageState.RESERVED
+    )
+    return bool(session.scalar(count))
+
+
+def _lock(session: Session, account: Account) -> None:
+    """Let one message of an account at a time be reserved. SQLite's transaction has the database to itself anyway."""
+    session.execute(select(Account.id).where(Account.id == account.id).with_for_update())
+
+
+def _refuse_other(earlier: TutorMessage, wish: Wish) -> None:
+    if (earlier.question, earlier.exercise_version_id) != (wish.question, wish.exercise_version_id):
+        raise MessageClash
+
+
+def _settle_tokens(session: Session, message: TutorMessage) -> None:
+    """Turn what was set aside for an answer into what it has cost."""
+    if not message.tokens_reserved:
+        return
+    month = usage.key_of(Period.MONTH, message.reserved_at)
+    spent = message.tokens_spent
+    _rows(
+        session,
+        update(TokenMonth)
+        .where(TokenMonth.month == month)
+        .values(reserved=TokenMonth.reserved - message.tokens_reserved, spent=TokenMonth.spent + spent),
+    )
+    message.tokens_reserved = 0
+
+
+def _change(session: Session, reservation: Reservation, values: dict[str, Any]) -> bool:
+    """Change a message that is still reserved in this attempt; False if it is not."""
+    same = (
+        TutorMessage.id == reservation.message_id,
+        TutorMessage.state == MessageState.RESERVED,
+        TutorMessage.attempts == reservation.attempt,
+    )
+    return _rows(session, update(TutorMessage).where(*same).values(values)) == 1
+
+
+def _rows(session: Session, statement: Any) -> int:  # noqa: ANN401  an update of any table
+    result = session.execute(statement.execution_options(synchronize_session=False))
+    return cast("CursorResult[Any]", result).rowcount

@@ -1,0 +1,230 @@
+"""
+Answers under way: each is a task of the web process, and whoever wants to read along follows it.
+
+An answer is not tied to the request that asked for it. A browser that goes away in the middle has asked all the
+same: the answer is finished and kept, and stands there when the page is opened again. So a message is charged once
+if it was delivered, cannot be had for nothing by hanging up before the end, and needs no thread and no database
+connection while a model is thinking.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+
+import structlog
+from anyio import to_thread
+
+from app.clients.tutor import EngineFailed, Passage, Piece, TutorContext, TutorEngine
+from app.db import Database
+from app.errors import AnswerFailed
+from app.models import Account
+from app.services.owners import this_process
+from app.services.tutor import context as contexts
+from app.services.tutor import ledger
+from app.services.tutor.context import Prepared
+from app.services.tutor.guard import guarded
+from app.services.tutor.ledger import Answer, Reservation, Wish
+
+log = structlog.get_logger()
+
+LONGEST_S = 150.0
+"""For a whole answer; shorter than the lease, so that a reservation is never released under its answer."""
+REPLACEMENT = (
+    "That would have been the line itself, and then the exercise would be over without you. "
+    "Let me ask something instead: which value goes in, what shape has it, and what should come out?"
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known of an answer at a moment."""
+
+    text: str
+    sources: tuple[Passage, ...] = ()
+    failed: str = ""
+    """Why there will be no whole answer; empty if there is no fault."""
+    done: bool = False
+
+
+class Answering:
+    """One answer under way."""
+
+    def __init__(self, message_id: str) -> None:
+        """Nothing is told yet."""
+        self.message_id = message_id
+        self.told = Told("")
+        self._changed = asyncio.Event()
+
+    def tell(self, told: Told) -> None:
+        """Let all who follow know more."""
+        self.told = told
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def follow(self) -> AsyncGenerator[Told]:
+        """Yield what is known now, and again after each change, until the answer has ended."""
+        while True:
+            changed, told = self._changed, self.told
+            yield told
+            if told.done:
+                return
+            await changed.wait()
+
+    async def end(self) -> Told:
+        """Wait until the answer has ended."""
+        async with aclosing(self.follow()) as all_told:
+            async for told in all_told:
+                if told.done:
+                    return told
+        return self.told
+
+
+class AnswerDesk:
+    """All answers that this process is giving."""
+
+    def __init__(self, database: Database, *, engine: TutorEngine, fallback: TutorEngine) -> None:
+        """
+        Prepare to answer.
+
+        Args:
+            database: where the ledger is.
+            engine: who answers.
+            fallback: who answers where the first one may not, because a month's tokens are spent.
+        """
+        self._database = database
+        self._engine = engine
+        self._fallback = fallback
+        self._owner = this_process()
+        self._running: dict[str, Answering] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def ask(
+        self, account: Account, exercise_id: str, *, text: str, client_message_id: str
+    ) -> tuple[Reservation, Answering | None]:
+        """
+        Begin to answer a question, unless the same message was begun or answered before.
+
+        Returns:
+            The message, and the answer to follow; None if it was settled before, or is under way elsewhere.
+
+        Raises:
+            AppError: whatever `ledger.reserve` and `context.prepare` refuse.
+        """
+        question = contexts.checked_question(text)
+        reserve = self._reserve, account, exercise_id, question, client_message_id
+        prepared, reservation = await to_thread.run_sync(*reserve)
+        if reservation.settled or reservation.under_way:
+            return reservation, self._running.get(reservation.message_id)
+        answering = self._running[reservation.message_id] = Answering(reservation.message_id)
+        task = asyncio.create_task(self._give(answering, reservation, prepared))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return reservation, answering
+
+    def running(self, message_id: str) -> Answering | None:
+        """Return the answer to a message, if this process is giving it."""
+        return self._running.get(message_id)
+
+    async def close(self) -> None:
+        """Give up what is under way: each message is given back."""
+        for task in self._tasks:
+            task.cancel()
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    def _reserve(
+        self, account: Account, exercise_id: str, question: str, client_message_id: str
+    ) -> tuple[Prepared, Reservation]:
+        with self._database.read() as session:
+            prepared = contexts.prepare(session, account, exercise_id, question)
+        with self._database.write() as session:
+            wish = Wish(prepared.version_id, client_message_id, question)
+            return prepared, ledger.reserve(session, account, wish, owner=self._owner)
+
+    async def _give(self, answering: Answering, reservation: Reservation, prepared: Prepared) -> None:
+        """Answer to the end, and write down how it ended, come what may."""
+        reason, tokens = "stopped", 0
+        try:
+            async with asyncio.timeout(LONGEST_S):
+                engine, tokens = await self._choose(reservation, prepared.context)
+                text, sources, tokens = await self._write(answering, engine, prepared, most=tokens)
+            kept = Answer(text, [_source(one) for one in sources], engine.name, tokens)
+            reason = "" if await self._in_write(ledger.settle, reservation, kept) else "late"
+        except EngineFailed as failed:
+            reason = failed.reason
+        except TimeoutError:
+            reason = "timeout"
+        except Exception:
+            log.exception("tutor_failed", message=reservation.message_id)
+            reason = "fault"
+        finally:
+            await asyncio.shield(self._finish(answering, reservation, reason=reason, tokens=tokens))
+
+    async def _finish(self, answering: Answering, reservation: Reservation, *, reason: str, tokens: int) -> None:
+        if reason:
+            log.warning("tutor_answer_released", message=reservation.message_id, reason=reason)
+            with suppress(Exception):  # what cannot be written now is released by the lease
+                await self._in_write(ledger.release, reservation, reason=reason, tokens=tokens)
+        told = answering.told
+        answering.tell(Told(told.text, told.sources, failed=reason, done=True))
+        self._running.pop(reservation.message_id, None)
+
+    async def _choose(self, reservation: Reservation, context: TutorContext) -> tuple[TutorEngine, int]:
+        """Return who answers, and how many tokens are set aside for it."""
+        most = self._engine.most_tokens(context)
+        if not most or await self._in_write(ledger.reserve_tokens, reservation, most=most):
+            return self._engine, most
+        log.warning("tutor_ceiling_reached", message=reservation.message_id)
+        return self._fallback, 0
+
+    async def _write(
+        self, answering: Answering, engine: TutorEngine, prepared: Prepared, *, most: int
+    ) -> tuple[str, tuple[Passage, ...], int]:
+        """Let the engine write, under the guard's eyes. Returns the text, its sources and what it cost. Raises EngineFailed."""
+        text, sources, tokens = "", tuple[Passage, ...](), most
+        replies = guarded(
+            engine.answer(prepared.context),
+            reference=prepared.reference,
+            allowed=prepared.allowed,
+            replacement=REPLACEMENT,
+        )
+        async with aclosing(replies) as pieces:
+            async for piece in pieces:
+                text += piece.text
+                sources = piece.sources or sources
+                tokens = min(most, piece.usage.tokens) if piece.usage else tokens
+                answering.tell(Told(text, sources))
+        if not text.strip():
+            raise EngineFailed("empty")
+        return text, sources, tokens
+
+    async def _in_write(self, deed, *args, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
+        def do() -> object:
+            with self._database.write() as session:
+                return deed(session, *args, **named)
+
+        return await to_thread.run_sync(do)
+
+
+def failure(told: Told) -> AnswerFailed:
+    """Return what is said of an answer that has come to nothing."""
+    return AnswerFailed(reason=_WORDS.get(told.failed, "something went wrong on our side"))
+
+
+def _source(passage: Passage) -> dict[str, str]:
+    return {"title": passage.title, "address": passage.address}
+
+
+_WORDS = {
+    "timeout": "it took too long",
+    "cut-off": "it was cut off",
+    "empty": "it was empty",
+    "refused": "the model’s server refused",
+    "unreachable": "the model’s server cannot be reached",
+    "malformed": "what came back could not be read",
+    "endless": "it would not end",
+    "busy": "the model’s server is busy",
+    "stopped": "the server is being restarted",
+    "late": "it came too late",
+}
