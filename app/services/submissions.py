@@ -1,17 +1,20 @@
 """Taking in what students send, and telling what became of it."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
-from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun
+from app.clock import utc_now
+from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun, TooManyChecks
 from app.models import Account, ExerciseKind, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
 from app.services.exercises import current
 from app.services.jobs import GradingQueue
 from app.services.sources import checked_source
+from app.services.usage import checks_left
 
 KEY_LIMIT = 255  # characters
 
@@ -46,6 +49,7 @@ def submit(
         SourceTooLarge, SourceNotText: the source cannot be graded.
         KeyRefused: the idempotency key is empty, too long or not printable.
         IdempotencyClash: the account used the key before, for something else.
+        TooManyChecks: the account sends more in a minute than its plan allows; nothing was stored.
         QueueFull: too many wait; nothing was stored.
     """
     wish = _Wish(
@@ -60,6 +64,7 @@ def submit(
         raise NothingToRun(exercise=exercise_id)
     if earlier := _earlier(session, wish):
         return earlier
+    _refuse_flood(session, account)
     queue.check_room(session)
     try:
         with session.begin_nested():
@@ -139,6 +144,15 @@ def latest_source(session: Session, *, account: Account, exercise_id: str) -> st
     """Return what the account sent last for an exercise, checked or only run; None at first."""
     submission = session.scalar(_of(account, exercise_id).limit(1))
     return submission.source if submission else None
+
+
+def _refuse_flood(session: Session, account: Account) -> None:
+    """Let no program that has run wild send more than the plan allows. Raises TooManyChecks."""
+    quota = checks_left(session, account)
+    if quota.left == 0:
+        wait_s = max(1, ceil((quota.resets_at - utc_now()).total_seconds())) if quota.resets_at else 60
+        facts = {"rule": quota.limit.rule.value, "limit": quota.limit.amount, "used": quota.used, "plan": quota.plan}
+        raise TooManyChecks(**facts, resets_at=quota.resets_at, retry_after_s=wait_s)
 
 
 def _checked_key(key: str | None) -> str | None:

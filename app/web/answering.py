@@ -8,14 +8,16 @@ connection while a model is thinking.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from typing import Concatenate, ParamSpec, TypeVar
 
 import structlog
 from anyio import to_thread
+from sqlalchemy.orm import Session
 
-from app.clients.tutor import EngineFailed, Passage, Piece, TutorContext, TutorEngine
+from app.clients.tutor import EngineFailed, Passage, TutorContext, TutorEngine
 from app.db import Database
 from app.errors import AnswerFailed
 from app.models import Account
@@ -27,6 +29,8 @@ from app.services.tutor.guard import guarded
 from app.services.tutor.ledger import Answer, Reservation, Wish
 
 log = structlog.get_logger()
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LONGEST_S = 150.0
 """For a whole answer; shorter than the lease, so that a reservation is never released under its answer."""
@@ -112,15 +116,11 @@ class AnswerDesk:
             AppError: whatever `ledger.reserve` and `context.prepare` refuse.
         """
         question = contexts.checked_question(text)
-        reserve = self._reserve, account, exercise_id, question, client_message_id
-        prepared, reservation = await to_thread.run_sync(*reserve)
-        if reservation.settled or reservation.under_way:
-            return reservation, self._running.get(reservation.message_id)
-        answering = self._running[reservation.message_id] = Answering(reservation.message_id)
-        task = asyncio.create_task(self._give(answering, reservation, prepared))
+        begun: asyncio.Future[tuple[Reservation, Answering | None]] = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._run(begun, account, exercise_id, (question, client_message_id)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return reservation, answering
+        return await asyncio.shield(begun)
 
     def running(self, message_id: str) -> Answering | None:
         """Return the answer to a message, if this process is giving it."""
@@ -132,6 +132,26 @@ class AnswerDesk:
             task.cancel()
         while self._tasks:
             await asyncio.wait(set(self._tasks))
+
+    async def _run(
+        self,
+        begun: asyncio.Future[tuple[Reservation, Answering | None]],
+        account: Account,
+        exercise_id: str,
+        sent: tuple[str, str],
+    ) -> None:
+        """Reserve and answer in one task, so that no request that is cut off between the two leaves a reservation."""
+        try:
+            prepared, reservation = await to_thread.run_sync(self._reserve, account, exercise_id, *sent)
+        except Exception as refused:  # noqa: BLE001  told to whoever has asked
+            begun.set_exception(refused)
+            return
+        if reservation.settled or reservation.under_way:
+            begun.set_result((reservation, self._running.get(reservation.message_id)))
+            return
+        answering = self._running[reservation.message_id] = Answering(reservation.message_id)
+        begun.set_result((reservation, answering))
+        await self._give(answering, reservation, prepared)
 
     def _reserve(
         self, account: Account, exercise_id: str, question: str, client_message_id: str
@@ -181,7 +201,7 @@ class AnswerDesk:
     async def _write(
         self, answering: Answering, engine: TutorEngine, prepared: Prepared, *, most: int
     ) -> tuple[str, tuple[Passage, ...], int]:
-        """Let the engine write, under the guard's eyes. Returns the text, its sources and what it cost. Raises EngineFailed."""
+        """Let the engine write, under the guard's eyes; the text, its sources, what it cost. Raises EngineFailed."""
         text, sources, tokens = "", tuple[Passage, ...](), most
         replies = guarded(
             engine.answer(prepared.context),
@@ -199,8 +219,8 @@ class AnswerDesk:
             raise EngineFailed("empty")
         return text, sources, tokens
 
-    async def _in_write(self, deed, *args, **named):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
-        def do() -> object:
+    async def _in_write(self, deed: Callable[Concatenate[Session, P], T], *args: P.args, **named: P.kwargs) -> T:
+        def do() -> T:
             with self._database.write() as session:
                 return deed(session, *args, **named)
 

@@ -8,7 +8,9 @@ does not ask for HTML get the document.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 
 import structlog
@@ -19,7 +21,8 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from app.errors import AppError
+from app.clock import utc_now
+from app.errors import AppError, QuotaSpent
 from app.web.headers import SECURITY_HEADERS
 from app.web.pages import Pages
 
@@ -106,20 +109,19 @@ def answer(request: Request, problem: Problem, *, pages: Pages) -> Response:
 
 def document(problem: Problem) -> Response:
     """Tell a problem as `application/problem+json`."""
-    body = {
-        "type": problem.kind,
-        "title": problem.title,
-        "status": problem.status,
-        "detail": problem.detail,
-        **problem.more,
-    }
     # As ASCII: a detail may quote what was sent, and that need not be text that UTF-8 can hold.
     return Response(
-        json.dumps(body, ensure_ascii=True),
+        json.dumps(problem_facts(problem), ensure_ascii=True),
         status_code=problem.status,
         media_type="application/problem+json",
         headers={"Cache-Control": "no-store", **problem.headers},
     )
+
+
+def problem_facts(problem: Problem) -> dict[str, object]:
+    """Return the members of a problem document."""
+    head = {"type": problem.kind, "title": problem.title, "status": problem.status, "detail": problem.detail}
+    return head | dict(problem.more)
 
 
 def from_app_error(error: AppError) -> Problem:
@@ -129,6 +131,10 @@ def from_app_error(error: AppError) -> Problem:
     if (wait_s := error.facts.get("retry_after_s")) is not None:
         headers["Retry-After"] = str(wait_s)
         more["retry_after_s"] = wait_s
+    if isinstance(error, QuotaSpent):
+        more |= _spent(error)
+        if isinstance(resets_at := error.facts.get("resets_at"), datetime):
+            headers["Retry-After"] = str(max(1, ceil((resets_at - utc_now()).total_seconds())))
     if error.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     return Problem(
@@ -139,6 +145,13 @@ def from_app_error(error: AppError) -> Problem:
         more=more,
         headers=headers,
     )
+
+
+def _spent(error: QuotaSpent) -> dict[str, object]:
+    """Return what a program wants to know of a limit: which one, how much of it is used, and when there is more."""
+    resets_at = error.facts.get("resets_at")
+    told = {name: error.facts.get(name) for name in ("rule", "limit", "used")}
+    return told | {"resets_at": resets_at.isoformat() if isinstance(resets_at, datetime) else None}
 
 
 def from_validation(errors: Sequence[Any]) -> Problem:

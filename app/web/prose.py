@@ -9,7 +9,7 @@ that parsers treat in special ways), so it is built here from an allow-list, ele
 import html
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import lru_cache
 from xml.etree.ElementTree import Element
 
@@ -68,17 +68,26 @@ def render_markdown(text: str) -> str:
     return _rendered(text, _parser().render)
 
 
+def render_reply(text: str) -> Markup:
+    """
+    Safe HTML of what a tutor says, which nobody has read before.
+
+    As for lessons, but without pictures, which would be fetched from wherever the reply says, and not kept.
+    """
+    return Markup(_rendered(text, _parser().render, tags=_TAGS - {"img"}))  # noqa: S704  sanitised there
+
+
 @lru_cache(maxsize=512)
 def render_inline(text: str) -> str:
     """Safe HTML of one line of an author's Markdown, to stand inside something: no paragraph round it."""
     return _rendered(text, _parser().renderInline)
 
 
-def _rendered(text: str, render: Callable[[str, EnvType], str]) -> str:
+def _rendered(text: str, render: Callable[[str, EnvType], str], *, tags: Set[str] = frozenset(_TAGS)) -> str:
     formulas: dict[str, str] = {}
     nonce = secrets.token_hex(8)  # an author can't write a marker that he can't guess
     rendered = render(text, {"formulas": formulas, "nonce": nonce})
-    clean = nh3.clean(rendered, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"})
+    clean = nh3.clean(rendered, tags=set(tags), attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"})
     return re.sub(rf"formula-{nonce}-\d+", lambda marker: formulas[marker[0]], clean)
 
 

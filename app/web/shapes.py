@@ -103,12 +103,33 @@ class SubmissionOut(BaseModel):
     note: str = Field(default="", description="One sentence about the verdict itself, such as which limit.")
 
 
+class SourceOut(BaseModel):
+    """A section of a lesson."""
+
+    title: str
+    address: str = Field(description="A path on this site.")
+
+
+class QuotaOut(BaseModel):
+    """How an account stands with something that its plan limits."""
+
+    limit: int | None = Field(description="None is unlimited.")
+    used: int = Field(description="In the period, what is just being answered included.")
+    left: int | None = Field(description="How many more may be used now; None if unlimited.")
+    extra: int = Field(description="What is left of that which was given on top of the plan.")
+    period: Literal["minute", "day", "month", "lifetime"]
+    resets_at: str | None = Field(description="When a new period begins, UTC; None if never.")
+
+
 class Me(BaseModel):
     """The account that a call is made with."""
 
     id: str
     email: str | None = Field(description="None for a guest.")
     role: Literal["guest", "student", "instructor", "admin"]
+    plan: str = Field(description="The plan's name, such as `free`.")
+    plan_ends_at: str | None = Field(description="When it ends, UTC; None is without end.")
+    quotas: dict[str, QuotaOut]
 
 
 class ProblemOut(BaseModel):
@@ -130,9 +151,11 @@ _MEANINGS = {
     401: "Neither a token nor a cookie that is known.",
     403: "A browser sent this from a page of another site.",
     404: "There is no such thing, or it is another’s.",
-    409: "The Idempotency-Key was used for something else.",
+    409: "The Idempotency-Key or the client message id was used for something else, or is being answered.",
     413: "More than can be taken.",
     422: "Something in the request is not right: `detail` says what.",
+    429: "A limit is reached: `rule` says which, `limit`, `used` and `resets_at` how it stands.",
+    502: "The tutor gave no whole answer; the message is not charged.",
     503: "The site is busy or not ready: nothing was stored. `Retry-After` says when to come back.",
 }
 

@@ -105,7 +105,7 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
 
 
 def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[str, dict[str, Any] | None]:
-    """Return what the account sent last for an exercise, and of its last check the parts of the report that are shown."""
+    """Return what the account sent last for an exercise, and what its last report says; empty and None at first."""
     mine = (
         select(Submission.source)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
@@ -149,6 +149,11 @@ def conversation(session: Session, account: Account, exercise_id: str, *, limit:
         .limit(limit)
     ).all()
     return list(reversed(rows))
+
+
+def exercise_of(session: Session, message: TutorMessage) -> str | None:
+    """Return the exercise that a message is about."""
+    return session.scalar(select(ExerciseVersion.exercise_id).where(ExerciseVersion.id == message.exercise_version_id))
 
 
 def _allowed(context: TutorContext, lesson: str, content: dict[str, Any]) -> Allowed:
