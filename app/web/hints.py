@@ -92,7 +92,7 @@ def post_hint(
         shown = ladder_context(session, visitor.account, exercise_id)
     if request.headers.get("hx-request") == "true":
         answer: Response = site.pages.page(
-            "hints/ladder.html", exercise_id=exercise_id, new_rung=rung, swap=False, **shown
+            "hints/opened.html", exercise_id=exercise_id, new_rung=rung, swap=False, **shown
         )
     else:
         answer = RedirectResponse(f"/exercises/{exercise_id}#hint-{rung}", status_code=303)

@@ -9,7 +9,8 @@ that parsers treat in special ways), so it is built here from an allow-list, ele
 import html
 import re
 import secrets
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from xml.etree.ElementTree import Element
 
@@ -83,7 +84,7 @@ def render_inline(text: str) -> str:
     return _rendered(text, _parser().renderInline)
 
 
-def _rendered(text: str, render: Callable[[str, EnvType], str], *, tags: Set[str] = frozenset(_TAGS)) -> str:
+def _rendered(text: str, render: Callable[[str, EnvType], str], *, tags: AbstractSet[str] = frozenset(_TAGS)) -> str:
     formulas: dict[str, str] = {}
     nonce = secrets.token_hex(8)  # an author can't write a marker that he can't guess
     rendered = render(text, {"formulas": formulas, "nonce": nonce})

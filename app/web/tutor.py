@@ -140,8 +140,8 @@ def _asked(site: Site, account: Account, exercise_id: str, message_id: str) -> R
     """Return the new exchange, and the form for the next question."""
     with site.database.read() as session:
         message = ledger.mine(session, account=account, message_id=message_id)
-        shown = {**quota_context(session, account), "message": _shown(message), "exercise_id": exercise_id}
-    return site.pages.page("tutor/asked.html", **shown)
+        shown = {**quota_context(session, account), "message": _shown(message, exercise_id)}
+    return site.pages.page("tutor/asked.html", exercise_id=exercise_id, **shown)
 
 
 def _is_mine(site: SiteOfRequest, account: CurrentAccount, message_id: str) -> None:
@@ -175,7 +175,7 @@ def _ended(site: Site, account: Account, message_id: str, told: Told | None) -> 
     """Return how an answer has ended, and the counter as it now stands."""
     with site.database.read() as session:
         message = ledger.mine(session, account=account, message_id=message_id)
-        shown = {**quota_context(session, account), "message": _shown(message)}
+        shown = {**quota_context(session, account), "message": _shown(message, _exercise_of(session, message))}
     detail = failure(told).detail if told and told.failed else ""
     return site.pages.text("tutor/ended.html", detail=detail, swap=True, **shown)
 
@@ -190,7 +190,7 @@ def post_rating(
         message = ledger.mine(session, account=account, message_id=message_id)
         exercise_id = _exercise_of(session, message)
     if request.headers.get("hx-request") == "true":
-        return site.pages.page("tutor/rating.html", message=_shown(message))
+        return site.pages.page("tutor/rating.html", message=_shown(message, exercise_id))
     return RedirectResponse(f"/exercises/{exercise_id}#tutor", status_code=303)
 
 
@@ -209,7 +209,7 @@ def get_sees(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str) -> 
 def tutor_context(session: Session, account: Account, exercise_id: str) -> dict[str, Any]:
     """Return what the page shows of the tutor: the conversation so far, and what is left of the quota."""
     messages = contexts.conversation(session, account, exercise_id, limit=SHOWN_MESSAGES)
-    return {**quota_context(session, account), "messages": [_shown(one) for one in messages]}
+    return {**quota_context(session, account), "messages": [_shown(one, exercise_id) for one in messages]}
 
 
 def quota_context(session: Session, account: Account) -> dict[str, Any]:
@@ -225,9 +225,11 @@ def _exercise_of(session: Session, message: TutorMessage) -> str:
     return found
 
 
-def _shown(message: TutorMessage) -> dict[str, Any]:
+def _shown(message: TutorMessage, exercise_id: str) -> dict[str, Any]:
     return {
         "id": message.id,
+        "exercise_id": exercise_id,
+        "client_message_id": message.client_message_id,
         "question": message.question,
         "html": render_reply(message.answer) if message.answer else "",
         "sources": message.sources,
