@@ -7,7 +7,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from app.settings import Settings
-from app.web import attempts, courses, exercises, health, problems, reference, sessions, submissions
+from app.web import attempts, courses, exercises, health, hints, problems, reference, sessions, submissions, tutor
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
@@ -29,7 +29,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.site = site
     problems.install(app, site.pages)
     problems.install_database(app, site.pages)
-    for noun in (submissions, sessions, health, reference, courses, exercises, attempts):
+    for noun in (submissions, sessions, health, reference, courses, exercises, attempts, hints, tutor):
         app.include_router(noun.router)
     app.mount("/static", CachedFiles(directory=STATIC), name="static")
 

@@ -55,6 +55,8 @@ def _check_ids(document: Document, exercise: Exercise) -> None:
     for number, wrong in enumerate(exercise.wrong):
         for unknown in sorted(set(wrong.failing) - ids):
             document.fault(("wrong", number, "failing"), f"There is no check `{unknown}`.")
+        if wrong.hint is not None and wrong.hint > len(exercise.hints):
+            document.fault(("wrong", number, "hint"), f"There are only {len(exercise.hints)} hints.")
 
 
 def _check_names(document: Document, place: Place, exercise: Exercise, check: Check) -> None:

@@ -64,6 +64,9 @@ class Wrong(Part):
     )
     failing: list[Slug] = Field(description="Ids of the checks that must fail.", max_length=40)
     message: Text = Field(description="What a good teacher would say, without the answer.")
+    hint: int | None = Field(
+        None, ge=1, le=10, description="The number of the hint that fits it best; the next closed one if left out."
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

@@ -45,6 +45,9 @@ class WrongSpec(Part):
     tag: Slug = Field(description="The misconception's permanent name.")
     answer: float | int | list[_Key] | _Sizes = Field(description="In the form of the right answer.")
     message: Text = Field(description="What a good teacher would say, without the answer.")
+    hint: int | None = Field(
+        None, ge=1, le=10, description="The number of the hint that fits it best; the next closed one if left out."
+    )
 
 
 class Question(Head):
@@ -70,6 +73,8 @@ class Question(Head):
     def _wrong_is_wrong(self) -> Self:
         question = self.task(0)
         for one in self.wrong:
+            if one.hint is not None and one.hint > len(self.hints):
+                raise ValueError(f"the wrong answer `{one.tag}` names hint {one.hint}, and there are {len(self.hints)}")
             try:
                 if question.is_right(one.answer):
                     raise ValueError(f"the wrong answer `{one.tag}` is the right one")

@@ -18,6 +18,7 @@ from app.services import exercises, submissions
 from app.web.exercises import around_context, exercise_context, visitor_context
 from app.web.site import Site, SiteOfRequest
 from app.web.submissions import store
+from app.web.tutor import tutor_context
 from app.web.visitors import CurrentAccount, CurrentVisitor, Visitor
 from app.web.waiting import follow, look, wait_until_graded
 
@@ -124,11 +125,13 @@ def _attempt_page(site: Site, visitor: Visitor, state: dict[str, Any]) -> Respon
         source = submissions.source_of(session, account=visitor.account, submission_id=state["id"])
         exercise = exercise_context(session, state["exercise"], source=source)
         around = around_context(session, visitor.account, state["exercise"])
+        talk = tutor_context(session, visitor.account, state["exercise"])
     page = site.pages.page(
         "exercises/exercise.html",
         **exercise,
         **around,
         **visitor_context(visitor),
+        **talk,
         **_standing(site, state),
         shown_attempt=state["id"],
         refresh_s=None if state["state"] == "graded" else REFRESH_S,

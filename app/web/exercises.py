@@ -11,8 +11,10 @@ from app.services import exercises, submissions
 from app.services.exercises import ExerciseView
 from app.services.progress import Progress, next_exercise, progress_of
 from app.web.answers import answer_form
+from app.web.hints import ladder_context
 from app.web.prose import highlight_code, render_markdown
 from app.web.site import SiteOfRequest
+from app.web.tutor import tutor_context
 from app.web.visitors import CurrentVisitor, Visitor
 
 router = APIRouter(include_in_schema=False)
@@ -28,11 +30,13 @@ def get_exercise(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str)
         sent = submissions.latest_source(session, account=visitor.account, exercise_id=exercise_id)
         exercise = exercise_context(session, exercise_id, source=sent)
         around = around_context(session, visitor.account, exercise_id)
+        talk = tutor_context(session, visitor.account, exercise_id)
     page = site.pages.page(
         "exercises/exercise.html",
         **exercise,
         **around,
         **visitor_context(visitor),
+        **talk,
         attempt=None,
         shown_attempt=None,
         refresh_s=None,
@@ -69,7 +73,6 @@ def exercise_context(session: Session, exercise_id: str, *, source: str | None) 
             "setup": highlight_code(setup),
             "setup_lines": setup.count("\n") + 1,
             "starter": starter,
-            "hints": [render_markdown(hint) for hint in content.get("hints", [])],
         },
         "answer": answer_form(content, given=source or "") if is_question else None,
         "source": starter if source is None else source,
@@ -102,6 +105,8 @@ def around_context(session: Session, account: Account, exercise_id: str) -> dict
             for one in _same_lesson(listed, exercise_id)
         ],
         "here": exercise_id,
+        "exercise_id": exercise_id,
+        **ladder_context(session, account, exercise_id),
     }
 
 
