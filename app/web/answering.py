@@ -32,6 +32,8 @@ log = structlog.get_logger()
 P = ParamSpec("P")
 T = TypeVar("T")
 
+LONGEST_WAIT_S = 30.0
+"""How long the same message, sent again, waits for another server that is answering it."""
 LONGEST_S = 150.0
 """For a whole answer; shorter than the lease, so that a reservation is never released under its answer."""
 REPLACEMENT = (
@@ -142,7 +144,7 @@ class AnswerDesk:
     ) -> None:
         """Reserve and answer in one task, so that no request that is cut off between the two leaves a reservation."""
         try:
-            prepared, reservation = await to_thread.run_sync(self._reserve, account, exercise_id, *sent)
+            prepared, reservation = await self._reserve_patiently(account, exercise_id, *sent)
         except Exception as refused:  # noqa: BLE001  told to whoever has asked
             begun.set_exception(refused)
             return
@@ -152,6 +154,25 @@ class AnswerDesk:
         answering = self._running[reservation.message_id] = Answering(reservation.message_id)
         begun.set_result((reservation, answering))
         await self._give(answering, reservation, prepared)
+
+    async def _reserve_patiently(
+        self, account: Account, exercise_id: str, question: str, client_message_id: str
+    ) -> tuple[Prepared, Reservation]:
+        """
+        Reserve; a message that another server is answering is waited for.
+
+        It ends as an answer that is kept, or is given back and then is ours to answer.
+        """
+        waited_s, pause_s = 0.0, 0.02
+        while True:
+            prepared, reservation = await to_thread.run_sync(
+                self._reserve, account, exercise_id, question, client_message_id
+            )
+            elsewhere = reservation.under_way and reservation.message_id not in self._running
+            if not elsewhere or waited_s > LONGEST_WAIT_S:
+                return prepared, reservation
+            await asyncio.sleep(pause_s)
+            waited_s, pause_s = waited_s + pause_s, min(1.0, 1.5 * pause_s)
 
     def _reserve(
         self, account: Account, exercise_id: str, question: str, client_message_id: str
