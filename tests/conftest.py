@@ -73,7 +73,8 @@ def postgresql_url(postgresql_database: str) -> Iterator[str]:
     """Return the URL of a migrated PostgreSQL database that is emptied afterwards."""
     yield postgresql_database
     # Ten times quicker than a new database for each test.
-    _administer(postgresql_database, f"TRUNCATE {', '.join(Base.metadata.tables)}")
+    names = ", ".join(f'"{name}"' for name in Base.metadata.tables)  # `grant` is a word of SQL
+    _administer(postgresql_database, f"TRUNCATE {names}")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
