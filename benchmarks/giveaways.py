@@ -92,6 +92,8 @@ def _statement(node: ast.stmt, *, whole: bool) -> Iterator[str]:
     match node:
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.Return(value=ast.expr() as value):
             yield from _expression(value)
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+            return  # shows something, and solves nothing
         case ast.Expr(value=ast.Call() as call):
             yield from _expression(call)
         case ast.Expr(value=value) if whole:

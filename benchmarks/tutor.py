@@ -64,7 +64,7 @@ class Case:
     must: tuple[list[str], ...]
     must_not: tuple[str, ...] = ()
     asks: bool = False
-    unknown: bool = False
+    unknown: bool | None = None
     source: str = ""
 
 

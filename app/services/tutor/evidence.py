@@ -16,6 +16,8 @@ _SUPPORTS = 0.22  # of an answer that a passage must cover to be named as its so
 _SENTENCES = 3
 _FENCE = re.compile(r"^(```|~~~).*?^\1|^ {4}.*?$|^\|.*?$|^\$\$.*?\$\$", re.DOTALL | re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z*`])")
+_SENTENCE = re.compile(r"[.?!;]+(?:\s+|$)|\n")
+_FEWEST_WORDS = 2  # of a sentence that is looked up by itself
 _SPACE_BEFORE_LIST = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", re.MULTILINE)
 
 
@@ -26,6 +28,8 @@ class Topic:
     entry: Entry
     score: float
     """How much of the question it covers, 0 to about 1."""
+    is_own: bool
+    """Is it of this exercise or its lesson, not of PyTorch in general?"""
 
     @property
     def sure(self) -> bool:
@@ -40,12 +44,18 @@ class Evidence:
         """Read the question's words, with slips put right by the words that are known here."""
         self._context = context
         self._knowledge = general_knowledge()
-        self.question = self._knowledge.lexicon.repaired(question, self._ranking.known)
+        self.question = self._repaired(question)
+        parts = (self._repaired(part) for part in _SENTENCE.split(question))
+        self._parts = [self.question, *(part for part in parts if len(part) >= _FEWEST_WORDS)]
 
     def topics(self) -> list[Topic]:
         """Return what answers the question, the best first; what was answered before is left out."""
         told = [one.answer for one in self._context.earlier]
-        found = [Topic(self._entries[one.place], self._weighed(one)) for one in self._ranking.best(self.question)]
+        best: dict[int, Topic] = {}
+        for one in (match for part in self._parts for match in self._ranking.best(part)):
+            if one.place not in best or best[one.place].score < one.score:
+                best[one.place] = self._topic(one)
+        found = best.values()
         known = (one for one in found if one.score >= KNOWN and one.entry.says)
         fresh = [one for one in known if not any(one.entry.says in answer for answer in told)]
         return sorted(fresh, key=lambda one: -one.score)
@@ -93,8 +103,13 @@ class Evidence:
         words = self._knowledge.lexicon.words
         return Ranking([words(f"{one.title} {one.title} {one.text}") for one in self._context.passages])
 
-    def _weighed(self, match: Match) -> float:
-        return match.score * (_OWN_COUNTS if match.place < len(self._own) else 1.0)
+    def _repaired(self, question: str) -> list[str]:
+        return self._knowledge.lexicon.repaired(question, self._ranking.known)
+
+    def _topic(self, match: Match) -> Topic:
+        entry = self._entries[match.place]
+        is_fact = match.place < len(self._own)
+        return Topic(entry, match.score * (_OWN_COUNTS if is_fact else 1.0), is_own=is_fact or not entry.then)
 
 
 def paragraphs(markdown: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 QUESTION_CHARS = 2_000  # what is read of a question; patterns over more could be made slow
 _WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HUMPED = re.compile(r"\w*[a-z][A-Z]\w*")
 _ENDINGS = ("ingly", "ings", "ing", "edly", "ied", "ed", "ies", "es", "ly", "s", "e", "y")
 _SHORTEST_STEM = 3
 _SHORTEST_REPAIRED = 5
@@ -53,13 +54,15 @@ class Lexicon:
         self._same = {other: word for word, others in same.items() for other in others}
 
     def words(self, text: str) -> list[str]:
-        """Return the words of a text that say what it is about, in order, as they are compared."""
-        split = _CAMEL.sub(" ", text[: 20 * QUESTION_CHARS])
-        return [self._plain(word) for word in self._parts(split) if word not in _EMPTY]
+        """Return the words of a text that say what it is about, as they are compared; `pos_emb` is `pos` and `emb` too."""
+        humps = " ".join(_CAMEL.sub(" ", word) for word in _HUMPED.findall(text))
+        return [self._plain(word) for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit()]
 
     def repaired(self, text: str, known: Collection[str]) -> list[str]:
         """Return the words of a question; those that nobody knows become the known one they are a slip of."""
-        return [self._repair(word, known) for word in self.words(text[:QUESTION_CHARS])]
+        words = (word for word in _WORD.findall(folded_words(text[:QUESTION_CHARS])) if not word.isdigit())
+        plain = (self._plain(word) for word in words if word not in _EMPTY)
+        return [self._repair(word, known) for word in plain]
 
     def _parts(self, text: str) -> Iterable[str]:
         for word in _WORD.findall(folded_words(text)):

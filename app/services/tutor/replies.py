@@ -12,7 +12,18 @@ from app.clients.tutor.port import Passage, TutorContext
 from app.services.tutor import shapes
 from app.services.tutor.evidence import KNOWN, Evidence, Topic
 from app.services.tutor.questions import Kind
-from app.services.tutor.situation import Finding, checks, error, find, in_code, mentioned, next_step, passed
+from app.services.tutor.situation import (
+    Finding,
+    checks,
+    error,
+    find,
+    first_failing,
+    in_code,
+    mentioned,
+    next_step,
+    passed,
+    quotes_error,
+)
 
 _ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the question is about
 _FREE = "costs no message"
@@ -46,6 +57,18 @@ class Asked:
     def is_about_mine(self) -> bool:
         """Is it about what is wrong with the last attempt?"""
         return self.finding is not None and self.evidence.relevance(self.finding.words) >= _ABOUT_MINE
+
+
+    @property
+    def points_at_fault(self) -> bool:
+        """Does it repeat the message of the error, or name what fails?"""
+        if self.finding is None:
+            return False
+        if quotes_error(self.context, self.question):
+            return True
+        named = [f"`{name}`" for name in mentioned(self.context, self.question)]
+        failing = [one["title"] + one["message"] for one in checks(self.context, "failed")]
+        return any(name in text for name in named for text in failing)
 
 
 def reply(kind: Kind, context: TutorContext, question: str) -> Reply:
@@ -120,25 +143,20 @@ def _shape(asked: Asked) -> Reply:
 
 
 def _error(asked: Asked) -> Reply:
-    stopped = error(asked.context)
-    if asked.finding and stopped:
-        return Reply(_diagnosis(asked.finding), _sources(asked, asked.finding.words))
-    topic = asked.topic
-    if topic is None:
-        return _wrong(asked)
-    return _idea(asked)
+    if asked.finding and error(asked.context):
+        return _diagnosed(asked)
+    return _idea(asked) if asked.topic else _wrong(asked)
 
 
 def _wrong(asked: Asked) -> Reply:
-    topic = asked.topic
     if asked.finding is None:
-        if topic:
+        if asked.topic:
             return _idea(asked)
         return _all_passed() if passed(asked.context) else Reply(_onwards(asked))
-    if topic and topic.sure and not asked.is_about_mine and not _own_names(asked):
-        return _idea(asked)
-    lead = _first_things_first(asked)
-    return Reply((*lead, *_diagnosis(asked.finding)), _sources(asked, asked.finding.words))
+    topic = asked.topic
+    if topic and topic.sure and not asked.points_at_fault:
+        return _told(asked, topic)
+    return _diagnosed(asked)
 
 
 def _again(asked: Asked) -> Reply:
@@ -155,9 +173,13 @@ def _again(asked: Asked) -> Reply:
 
 def _idea(asked: Asked) -> Reply:
     topic = asked.topic
-    if asked.is_about_mine and not (topic and topic.sure) and asked.finding:
-        return Reply(_diagnosis(asked.finding), _sources(asked, asked.finding.words))
-    return _unknown(asked) if topic is None else _told(asked, topic)
+    if asked.points_at_fault and not (topic and topic.sure and topic.is_own):
+        return _diagnosed(asked)
+    if topic and topic.sure:
+        return _told(asked, topic)
+    if asked.is_about_mine:
+        return _diagnosed(asked)
+    return _told(asked, topic) if topic else _unknown(asked)
 
 
 def _unknown(asked: Asked) -> Reply:
@@ -241,8 +263,16 @@ def _told(asked: Asked, topic: Topic, lead: str = "") -> Reply:
     return Reply((first, _back(asked, topic)), sources)
 
 
+def _diagnosed(asked: Asked) -> Reply:
+    """Say what is wrong with the last attempt."""
+    if asked.finding is None:
+        return Reply(_onwards(asked))
+    said = (*_first_things_first(asked), *_diagnosis(asked.finding))
+    return Reply(said, _sources(asked, asked.finding.words))
+
+
 def _with_topic(asked: Asked, *said: str) -> Reply:
-    topic = asked.topic
+    topic = next((one for one in asked.evidence.topics() if one.is_own), None)
     if topic is None:
         return Reply((" ".join(said), _back(asked, None)))
     sources = _sources(asked, topic.entry.says)
@@ -251,10 +281,10 @@ def _with_topic(asked: Asked, *said: str) -> Reply:
 
 def _back(asked: Asked, topic: Topic | None) -> str:
     """Ask something back: of the topic, or of the student's own work."""
+    if asked.finding and asked.finding.teacher.endswith("?") and asked.is_about_mine:
+        return f"And in your code: {asked.finding.teacher}"
     if topic and topic.entry.then:
         return topic.entry.then
-    if asked.finding and asked.finding.teacher.endswith("?"):
-        return f"And in your code: {asked.finding.teacher}"
     return "Where in your own code does that come in?"
 
 
@@ -288,7 +318,7 @@ def _first_things_first(asked: Asked) -> tuple[str, ...]:
     names = _own_names(asked)
     waiting = {one["id"] for one in checks(asked.context, "not_run")}
     if names and names[0] in waiting:
-        return (f"`{names[0]}` could not be judged yet, so look at what comes before it first.",)
+        return (f"`{names[0]}` could not be judged yet: {first_failing(asked.context) or 'something else'} comes first.",)
     return ()
 
 

@@ -14,6 +14,8 @@ _ROW = re.compile(r"^\|\s*`(\w+)`.*?\|.*?`(\[[^`\n]+\])`", re.MULTILINE)
 _CODE_NAME = re.compile(r"`([A-Za-z_]\w*)`")
 _SAYS_LITTLE = "its message says what did not fit"  # of the grader's explanation for what it has no words for
 _LINE_CHARS = 120
+_WORD = re.compile(r"\w+")
+_QUOTED_WORDS = 3
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,24 @@ def find(context: TutorContext) -> Finding | None:
         return Finding(_fails(first, teacher), teacher, f"{tag} {words} {stopped['message'] if stopped else ''}")
     note = report.get("note") or "It did not come to an end that could be judged."
     return Finding(in_code(note), teacher, tag)
+
+
+def first_failing(context: TutorContext) -> str:
+    """Return the name of what fails first, as code; empty if its check is about none."""
+    titles = [one["title"] for one in checks(context, "failed")]
+    found = _CODE_NAME.search(titles[0]) if titles else None
+    return f"`{found[1]}`" if found else ""
+
+
+def quotes_error(context: TutorContext, question: str) -> bool:
+    """Does a question repeat a few words of the last exception's message, or its type?"""
+    stopped = error(context)
+    if stopped is None:
+        return False
+    asked = f" {' '.join(_WORD.findall(question.lower()))} "
+    said = _WORD.findall((stopped.get("message") or "").lower())
+    runs = (" ".join(said[place : place + _QUOTED_WORDS]) for place in range(len(said) - _QUOTED_WORDS + 1))
+    return stopped["type"].lower() in asked.split() or any(f" {run} " in asked for run in runs)
 
 
 def line_of(source: str, number: int | None) -> str:
