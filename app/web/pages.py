@@ -53,7 +53,7 @@ class Pages:
 
 
 def _markdown(text: str) -> Markup:
-    return Markup(render_markdown(text))  # noqa: S704  sanitised there
+    return Markup(render_markdown(text, anchors=False))  # noqa: S704  sanitised there
 
 
 def _files(folder: Path) -> list[Path]:

@@ -39,7 +39,7 @@ def _call(method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
         "method": method.upper(),
         "path": path,
         "summary": operation["summary"],
-        "description": render_markdown(operation.get("description", "")),
+        "description": render_markdown(operation.get("description", ""), anchors=False),
         "parameters": parameters,
         "answers": [
             {"status": status, "description": answer["description"]}
