@@ -7,7 +7,6 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from app.settings import Settings
-from app.worker import supervisor
 from app.worker.supervisor import Supervisor
 
 KEY = "sk-of-the-provider"
@@ -58,7 +57,7 @@ def test_supervisor_starts_its_worker_without_secrets(settings: Settings, monkey
     def started(_command: list[str], *, env: dict[str, str], **_more: object) -> None:
         seen.update(env)
 
-    monkeypatch.setattr(supervisor.subprocess, "Popen", started)
+    monkeypatch.setattr("app.worker.supervisor.subprocess.Popen", started)
     Supervisor(settings)._start()  # noqa: SLF001  # the one place where it is made
     assert seen["KELOLO_DATA"] == str(settings.data_dir)
     assert KEY not in "\n".join(seen.values())
