@@ -8,10 +8,12 @@ import httpx2
 
 from app.clients.tutor.chat import Chunk, Wording, read_chunk
 from app.clients.tutor.port import EngineFailed
-from app.clients.tutor.stream import EventReader
+from app.clients.tutor.stream import MOST_LINE_BYTES, EventReader
 
-MOST_BYTES = 16 * 1024 * 1024
-"""Of a whole body. A provider wraps each token into some hundred bytes, thoughts that are not shown too."""
+_CHARACTERS_A_TOKEN = 16
+"""On average over an answer there are four; one with four times as many does not keep to its limit."""
+_BYTES_A_TOKEN = 2048
+"""Of the body: each token is wrapped into some hundred bytes, thoughts that are not shown too."""
 _DONE = "[DONE]"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _USAGE_WAIT_S = 2.0
@@ -33,11 +35,13 @@ class Answer:
     for a stream with plain JSON, and some send streams under wrong names.
     """
 
-    def __init__(self, body: AsyncGenerator[bytes], *, most_characters: int) -> None:
-        """`body` is the undecoded body; an answer with more than `most_characters` has no end."""
+    def __init__(self, body: AsyncGenerator[bytes], *, most_tokens: int) -> None:
+        """`body` is the undecoded body; it is far too long for an answer of `most_tokens` when it has no end."""
         self.tokens: int | None = None
         """What was used, where the provider says so."""
-        self._body, self._most_characters = body, most_characters
+        self._body = body
+        self._most_characters = most_tokens * _CHARACTERS_A_TOKEN
+        self._most_bytes = MOST_LINE_BYTES + most_tokens * _BYTES_A_TOKEN
         self._bytes = self._characters = 0
         self._has_words = self._is_finished = False
         self._wording = Wording()
@@ -160,7 +164,7 @@ class Answer:
         """Return the next piece that is not empty; nothing at the end."""
         async for piece in self._body:
             self._bytes += len(piece)
-            if self._bytes > MOST_BYTES:
+            if self._bytes > self._most_bytes:
                 raise EngineFailed("endless")
             if piece:
                 return piece

@@ -33,8 +33,6 @@ from app.settings import Settings
 
 _CONNECTIONS = 32
 _MOST_ERROR_BYTES = 16 * 1024
-_CHARACTERS_A_TOKEN = 16
-"""On average over an answer there are four; one with four times as many does not keep to its limit."""
 
 log = structlog.get_logger()
 
@@ -165,8 +163,7 @@ class HostedEngine:
 
     async def _try(self, told: list[Message], clocks: _Clocks) -> AsyncGenerator[Piece]:
         async with self._response(told, clocks) as response:
-            most = self._endpoint.answer_tokens * _CHARACTERS_A_TOKEN
-            answer = Answer(response.aiter_raw(), most_characters=most)
+            answer = Answer(response.aiter_raw(), most_tokens=self._endpoint.answer_tokens)
             async with aclosing(answer.texts(lambda: clocks.deadline, on_token=clocks.token)) as texts:
                 async for text in texts:
                     yield Piece(text)
