@@ -1,0 +1,1 @@
+"""The tutor: what an engine is given, and what of its answer reaches the student."""
