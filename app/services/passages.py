@@ -53,9 +53,7 @@ def store_passages(session: Session, lesson: authoring.Lesson) -> None:
     if [_Place(*row) for row in kept] == wanted:
         return  # as at nearly every start
     moved = [one.id for one in lesson.exercises]
-    session.execute(
-        delete(PassageRow).where(or_(PassageRow.lesson_id == lesson.id, PassageRow.exercise_id.in_(moved)))
-    )
+    session.execute(delete(PassageRow).where(or_(PassageRow.lesson_id == lesson.id, PassageRow.exercise_id.in_(moved))))
     session.add_all(
         PassageRow(
             lesson_id=lesson.id,

@@ -8,9 +8,12 @@ from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request
 
 from app.clients.bells import WebBell, workers_listen
+from app.clients.tutor.hosted import Endpoint, HostedEngine, Patience
 from app.db import Database
 from app.services.jobs import GradingQueue, LeaseQueue
+from app.services.tutor.retrieval import RetrievalEngine
 from app.settings import Settings
+from app.web.answering import AnswerDesk
 from app.web.pages import Pages
 
 LOOKS_AT_ONCE = 4
@@ -28,6 +31,9 @@ class Site:
         self.bell = WebBell(settings.data_dir)
         self.pages = Pages()
         self.looks = CapacityLimiter(LOOKS_AT_ONCE)
+        own = RetrievalEngine()
+        self._hosted = _hosted_engine(settings)
+        self.desk = AnswerDesk(self.database, engine=self._hosted or own, fallback=own)
 
     def is_getting_ready(self) -> bool:
         """
@@ -42,7 +48,25 @@ class Site:
         """Listen to the bell as long as the site is served."""
         async with self.bell:
             yield
+        await self.desk.close()
+        if self._hosted:
+            await self._hosted.aclose()
         self.database.dispose()
+
+
+def _hosted_engine(settings: Settings) -> HostedEngine | None:
+    """Return the engine of the hosted model that an operator has named, if any."""
+    if not settings.tutor_base_url:
+        return None
+    endpoint = Endpoint(
+        base_url=settings.tutor_base_url,
+        model=settings.tutor_model,
+        api_key=settings.tutor_api_key,
+        proxy=settings.tutor_proxy,
+        answer_tokens=settings.tutor_answer_tokens,
+    )
+    patience = Patience(first_token_s=settings.tutor_first_token_s, total_s=settings.tutor_total_s)
+    return HostedEngine(endpoint, patience)
 
 
 def _site(request: Request) -> Site:

@@ -56,7 +56,9 @@ class Lexicon:
     def words(self, text: str) -> list[str]:
         """Return the words of a text that say what it is about, as they are compared; `pos_emb` is `pos` and `emb` too."""
         humps = " ".join(_CAMEL.sub(" ", word) for word in _HUMPED.findall(text))
-        return [self._plain(word) for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit()]
+        return [
+            self._plain(word) for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit()
+        ]
 
     def repaired(self, text: str, known: Collection[str]) -> list[str]:
         """Return the words of a question; those that nobody knows become the known one they are a slip of."""

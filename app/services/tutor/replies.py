@@ -58,7 +58,6 @@ class Asked:
         """Is it about what is wrong with the last attempt?"""
         return self.finding is not None and self.evidence.relevance(self.finding.words) >= _ABOUT_MINE
 
-
     @property
     def points_at_fault(self) -> bool:
         """Does it repeat the message of the error, or name what fails?"""
@@ -89,14 +88,21 @@ def _foreign(asked: Asked) -> Reply:
     topic = asked.topic
     if topic and topic.sure:
         return _idea(asked)
-    return Reply(("I read English best, so forgive me if I miss your point; could you ask it in English?", *_onwards(asked)))
+    return Reply(
+        ("I read English best, so forgive me if I miss your point; could you ask it in English?", *_onwards(asked))
+    )
 
 
 def _hint(asked: Asked) -> Reply:
     if asked.context.hints_left:
         return Reply((_ladder(asked.context), *_onwards(asked, ladder=False)))
     if asked.context.hints:
-        return Reply(("All hints are open already; it pays to read the last one once more, slowly.", *_onwards(asked, ladder=False)))
+        return Reply(
+            (
+                "All hints are open already; it pays to read the last one once more, slowly.",
+                *_onwards(asked, ladder=False),
+            )
+        )
     return Reply(("This exercise has no hints, so let us go by what there is.", *_onwards(asked, ladder=False)))
 
 
@@ -304,7 +310,11 @@ def _onwards(asked: Asked, *, ladder: bool = True, lead: str = "") -> tuple[str,
         said = _diagnosis(asked.finding)
         return (f"{lead}{said[0]}", *said[1:], *hint)
     step = next_step(asked.context)
-    begin = f"The next step of the task is this: {step}" if step else "Read the task once more, and begin with its first name."
+    begin = (
+        f"The next step of the task is this: {step}"
+        if step
+        else "Read the task once more, and begin with its first name."
+    )
     return (begin, *hint, "What do you have for it so far, and what does Run show? It costs nothing.")
 
 
@@ -318,7 +328,9 @@ def _first_things_first(asked: Asked) -> tuple[str, ...]:
     names = _own_names(asked)
     waiting = {one["id"] for one in checks(asked.context, "not_run")}
     if names and names[0] in waiting:
-        return (f"`{names[0]}` could not be judged yet: {first_failing(asked.context) or 'something else'} comes first.",)
+        return (
+            f"`{names[0]}` could not be judged yet: {first_failing(asked.context) or 'something else'} comes first.",
+        )
     return ()
 
 
