@@ -99,7 +99,7 @@ class AccountBlocked(Forbidden):
     """An administrator has closed the account: no way in works."""
 
     title = "This account is blocked"
-    message = "This account is blocked, so nothing can be done with it. Ask whoever runs this site if you think it should be open."
+    message = "Nothing can be done with this account. If you think it should be open, ask whoever runs this site."
 
 
 class ScopeMissing(Forbidden):
@@ -162,7 +162,7 @@ class MailFailed(AppError):
 
     status = 503
     title = "The mail could not be sent"
-    message = "The mail could not be sent, so nothing was changed by it. Please try again later, or tell whoever runs this site."
+    message = "The mail could not be sent. Please try again later, or tell whoever runs this site."
 
 
 class ProviderFailed(AppError):

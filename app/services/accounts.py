@@ -12,7 +12,16 @@ from sqlalchemy import ColumnElement, CursorResult, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.errors import AccountBlocked, AccountExists, EmailRefused, LinkSpent, MailLinkSpent, NotFound, RoleRefused, TokenRefused
+from app.errors import (
+    AccountBlocked,
+    AccountExists,
+    EmailRefused,
+    LinkSpent,
+    MailLinkSpent,
+    NotFound,
+    RoleRefused,
+    TokenRefused,
+)
 from app.models import Account, ApiToken, BrowserSession, LinkPurpose, Role, SignInLink
 
 SESSION_DAYS = 180
@@ -255,8 +264,8 @@ def add_token(
     """Make an API token; its row, and the token itself. Raises TokenRefused."""
     if days is not None and not 1 <= days <= TOKEN_DAYS_LIMIT:
         raise TokenRefused(reason=f"A token lasts 1 to {TOKEN_DAYS_LIMIT} days, or without end.")
-    if len(label) > _LABEL_LIMIT:
-        raise TokenRefused(reason=f"What a token is for can be said in {_LABEL_LIMIT} characters at most.")
+    if len(label) > _LABEL_LIMIT or not label.isprintable():
+        raise TokenRefused(reason=f"What a token is for is one line of at most {_LABEL_LIMIT} characters.")
     raw = TOKEN_PREFIX + new_secret()
     token = ApiToken(
         token_hash=hashed(raw),

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, delete, or_, select
 from sqlalchemy.orm import Session
 
 from app.db import Base
@@ -18,13 +18,15 @@ from app.models import (
     Account,
     AccountPlan,
     ApiToken,
+    AuditEntry,
     BrowserSession,
-    Grant,
     GradingRun,
+    Grant,
     HintOpening,
     Identity,
     Job,
     LimitOverride,
+    RedeemCode,
     SignInLink,
     Submission,
     TutorMessage,
@@ -46,8 +48,18 @@ _OF_ACCOUNTS = (
     ApiToken,
     BrowserSession,
 )
-_SECRET = {"token_hash", "password_hash", "lease_token", "lease_owner", "owner"}
-"""Columns that are of no use to the owner: hashes, and the names of processes."""
+_SECRET = {
+    "actor",
+    "actor_id",
+    "code_hash",
+    "lease_owner",
+    "lease_token",
+    "owner",
+    "password_hash",
+    "token_hash",
+    "worker",
+}
+"""Columns that are not the account's own: hashes, the names of processes, and who else did something."""
 _AT_ONCE = 50  # rows
 
 
@@ -70,6 +82,9 @@ def export_account(session: Session, account_id: str) -> Iterator[tuple[str, Ite
     yield "account", _rows(session, Account, Account.id == account_id)
     for model, mine in reversed(list(_belongings(account_id))):
         yield model.__tablename__, _rows(session, model, mine)
+    yield "redeem_code", _rows(session, RedeemCode, RedeemCode.redeemed_by == account_id)
+    concerns = or_(AuditEntry.subject_id == account_id, AuditEntry.actor_id == account_id)
+    yield "audit_entry", _rows(session, AuditEntry, concerns)
 
 
 def _belongings(account_id: str) -> Iterator[tuple[type[Base], ColumnElement[bool]]]:

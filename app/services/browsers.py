@@ -25,10 +25,10 @@ def list_browsers(session: Session, account: Account) -> Sequence[BrowserSession
 
 def sign_out(session: Session, account: Account, browser_id: str) -> None:
     """Sign one browser out. Raises NotFound if it is not the account's."""
-    found = session.get(BrowserSession, browser_id)
-    if found is None or found.account_id != account.id:
+    found = next((one for one in list_browsers(session, account) if one.id == browser_id), None)
+    if found is None:
         raise NotFound(what="browser", name=browser_id)
-    found.revoked_at = found.revoked_at or utc_now()
+    found.revoked_at = utc_now()
 
 
 def sign_out_all(session: Session, account: Account, *, but: str | None = None) -> None:
@@ -56,10 +56,10 @@ def list_tokens(session: Session, account: Account) -> Sequence[ApiToken]:
 
 def revoke_token(session: Session, account: Account, token_id: str) -> None:
     """Make a token good for nothing. Raises NotFound if it is not the account's."""
-    found = session.get(ApiToken, token_id)
-    if found is None or found.account_id != account.id:
+    found = next((one for one in list_tokens(session, account) if one.id == token_id), None)
+    if found is None:
         raise NotFound(what="token", name=token_id)
-    found.revoked_at = found.revoked_at or utc_now()
+    found.revoked_at = utc_now()
 
 
 def revoke_all_tokens(session: Session, account: Account) -> None:

@@ -74,6 +74,8 @@ def sign_up(
         EmailTaken: the address has an account.
     """
     account = _guest(session, arrival)
+    if account is not None:
+        _shut_out_others(session, account)
     if with_email(session, email):
         raise EmailTaken
     try:
@@ -85,7 +87,6 @@ def sign_up(
             session.flush()
     except IntegrityError:  # another with the same address came first by a hair
         raise EmailTaken from None
-    drop_links(session, account)
     return account
 
 
@@ -114,11 +115,12 @@ def confirm(session: Session, raw: str) -> Account:
     other = with_email(session, email)
     if other is not None and other.id != account.id:
         raise EmailTaken
+    if account.role is Role.GUEST:
+        _shut_out_others(session, account)
+        account.role = Role.STUDENT
     try:
         with session.begin_nested():
             account.email, account.confirmed_at = email, utc_now()
-            if account.role is Role.GUEST:
-                account.role = Role.STUDENT
             session.flush()
     except IntegrityError:
         raise EmailTaken from None
@@ -164,19 +166,33 @@ def has_admin(session: Session) -> bool:
     return session.scalar(select(Account.id).where(Account.role == Role.ADMIN).limit(1)) is not None
 
 
-def make_first_admin(session: Session, arrival: Arrival, *, email: str, password_hash: str) -> Account:
+def make_first_admin(
+    session: Session, arrival: Arrival, *, email: str, password_hash: str | None, known: Account | None = None
+) -> Account:
     """
-    Make the administrator of a new site.
+    Make the administrator of a new site: a new account, or one that is `known` to be the visitor's.
 
     Raises:
         NotFound: there is one already.
         EmailTaken: the address has an account.
+        AccountBlocked: the known one is.
     """
     if session.connection().dialect.name == "postgresql":  # on SQLite whoever writes is alone already
         session.execute(text("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE"))
     if has_admin(session):
         raise NotFound(what="link", name="first-admin")
-    return sign_up(session, arrival, email=email, password_hash=password_hash, role=Role.ADMIN)
+    if known is None:
+        return sign_up(session, arrival, email=email, password_hash=password_hash, role=Role.ADMIN)
+    account = admitted(session.get_one(Account, known.id))
+    account.role = Role.ADMIN
+    return account
+
+
+def _shut_out_others(session: Session, guest: Account) -> None:
+    """Whoever has got at a guest's cookie, or planted it, has nothing of the account that the guest becomes."""
+    sign_out_all(session, guest)
+    revoke_all_tokens(session, guest)
+    drop_links(session, guest)
 
 
 def _guest(session: Session, arrival: Arrival) -> Account | None:

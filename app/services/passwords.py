@@ -27,15 +27,15 @@ _slots = BoundedSemaphore(AT_ONCE)
 # Those of ten characters and more that lead every list of stolen ones.
 _COMMONEST = frozenset(
     """
-    0123456789 0987654321 1111111111 1122334455 1234567890 1234567891 12345678900 12345678910 123456789a
-    1234554321 1q2w3e4r5t 1qaz2wsx3edc 1q2w3e4r5t6y 987654321a 9876543210 a123456789 aa12345678 abc123456789
-    abcdefghij abcd123456 asdfghjkl1 asdfghjkl; administrator basketball changeme123 football123 iloveyou123
-    iloveyou12 letmein123 letmein1234 liverpool1 manchester michael123 mypassword p@ssw0rd123 passw0rd123
-    password01 password10 password11 password12 password123 password1234 password12345 password123456
-    password1! password123! passwordpassword princess12 q1w2e3r4t5 q1w2e3r4t5y6 qazwsxedcr qazwsxedc1
-    qwerasdfzxcv qwerty1234 qwerty12345 qwerty123456 qwertyuiop qwertyuiop1 qwertyuiop[] sunshine123
-    superman123 welcome123 welcome1234 zaq12wsxcde3 zxcvbnm123 kelolokelolo
-    """.split()
+    0123456789 0987654321 1111111111 1122334455 1234567890 1234567891 12345678900 12345678910 123456789a 1234554321
+    1q2w3e4r5t 1qaz2wsx3edc 1q2w3e4r5t6y 987654321a 9876543210 a123456789 aa12345678 abc123456789 abcdefghij
+    abcd123456 asdfghjkl1 asdfghjkl; administrator basketball changeme123 football123 iloveyou123 iloveyou12
+    letmein123 letmein1234 liverpool1 manchester michael123 mypassword p@ssw0rd123 passw0rd123 password01 password10
+    password11 password12 password123 password1234 password12345 password123456 password1! password123!
+    passwordpassword princess12 q1w2e3r4t5 q1w2e3r4t5y6 qazwsxedcr qazwsxedc1 qwerasdfzxcv qwerty1234 qwerty12345
+    qwerty123456 qwertyuiop qwertyuiop1 qwertyuiop[] sunshine123 superman123 welcome123 welcome1234 zaq12wsxcde3
+    zxcvbnm123 kelolokelolo
+    """.split()  # noqa: SIM905  easier to read
 )
 
 
