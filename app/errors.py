@@ -13,9 +13,6 @@ What can go wrong that is the user's to put right.
     ├── EmailTaken         409  a sign-up with an address that has an account
     ├── TokenRefused       422  an API token that cannot be made as it is asked for
     ├── TooManyTries       429  signing in, signing up or resetting again and again
-    ├── MailFailed         503  the mail server does not take a mail
-    ├── ProviderFailed     502  another site through which one signs in does not do its part
-    ├── IdentityRefused    403  what another site says of somebody is not enough to sign them in
     ├── NotFound           404  nothing there, or not yours (which must look the same)
     ├── LinkSpent          410  a sign-in link that was used, is too old, or never was
     │   └── MailLinkSpent  410  the same of a link that was mailed
@@ -32,7 +29,7 @@ What can go wrong that is the user's to put right.
     └── LeaseLost          500  a worker's claim on a job has passed to another; never shown
 
 `ExerciseFaults`, raised for exercise files that cannot be read, stands beside the
-readers in `app.authoring`.
+readers in `app.authoring`; what mail servers and other sites refuse, in `app.clients`.
 
 A student's wrong code is not an error but a `Report`. Our own faults are ordinary
 exceptions: logged, retried, and never shown as the user's.
@@ -155,30 +152,6 @@ class TooManyTries(AppError):
     status = 429
     title = "Too many tries"
     message = "That was tried too often. Please try again in {wait}."
-
-
-class MailFailed(AppError):
-    """The mail server cannot be reached, or does not take the mail."""
-
-    status = 503
-    title = "The mail could not be sent"
-    message = "The mail could not be sent. Please try again later, or tell whoever runs this site."
-
-
-class ProviderFailed(AppError):
-    """The site through which one signs in did not answer as it should; `reason` is a whole sentence."""
-
-    status = 502
-    title = "Signing in did not work"
-    message = "{reason} Please try again."
-
-
-class IdentityRefused(AppError):
-    """What another site says of somebody does not let them in here; `reason` is a whole sentence."""
-
-    status = 403
-    title = "Signing in did not work"
-    message = "{reason}"
 
 
 class NotFound(AppError):

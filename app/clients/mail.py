@@ -21,11 +21,19 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import structlog
 
 from app.clock import utc_now
-from app.errors import MailFailed
+from app.errors import AppError
 
 log = structlog.get_logger()
 
 TIMEOUT_S = 20
+
+
+class MailFailed(AppError):
+    """The mail server cannot be reached, or does not take the mail."""
+
+    status = 503
+    title = "The mail could not be sent"
+    message = "The mail could not be sent. Please try again later, or tell whoever runs this site."
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 
-from app.errors import IdentityRefused, ProviderFailed
+from app.errors import AppError
 
 log = structlog.get_logger()
 
@@ -32,6 +32,22 @@ TIMEOUT_S = 10
 LEEWAY_S = 30
 _KEPT_S = 3600
 """How long the provider's description and keys are used without asking again."""
+
+
+class ProviderFailed(AppError):
+    """The site through which one signs in did not answer as it should; `reason` is a whole sentence."""
+
+    status = 502
+    title = "Signing in did not work"
+    message = "{reason} Please try again."
+
+
+class IdentityRefused(AppError):
+    """What another site says of somebody does not let them in here; `reason` is a whole sentence."""
+
+    status = 403
+    title = "Signing in did not work"
+    message = "{reason}"
 
 
 @dataclass(frozen=True)

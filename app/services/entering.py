@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.clock import utc_now
 from app.errors import EmailTaken, NotFound, SignInRefused
-from app.models import Account, BrowserSession, LinkPurpose, Role
+from app.models import Account, AuditEntry, BrowserSession, LinkPurpose, Role
 from app.services.accounts import admitted, drop_links, open_session, spend_link, with_email
 from app.services.browsers import revoke_all_tokens, sign_out_all
 from app.services.merging import merge
@@ -182,9 +182,24 @@ def make_first_admin(
     if has_admin(session):
         raise NotFound(what="link", name="first-admin")
     if known is None:
-        return sign_up(session, arrival, email=email, password_hash=password_hash, role=Role.ADMIN)
-    account = admitted(session.get_one(Account, known.id))
-    account.role = Role.ADMIN
+        account = sign_up(session, arrival, email=email, password_hash=password_hash, role=Role.ADMIN)
+        before = None
+    else:
+        account = admitted(session.get_one(Account, known.id))
+        before, account.role = {"role": account.role.value}, Role.ADMIN
+    session.add(
+        AuditEntry(
+            actor_id=account.id,
+            actor=email,
+            action="user.role",
+            subject_kind="user",
+            subject_id=account.id,
+            subject=email,
+            before=before,
+            after={"role": Role.ADMIN.value},
+            reason="the first administrator",
+        )
+    )
     return account
 
 

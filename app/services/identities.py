@@ -12,9 +12,9 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.clients.oidc import Person
+from app.clients.oidc import IdentityRefused, Person
 from app.clock import utc_now
-from app.errors import EmailRefused, EmailTaken, IdentityRefused, NotFound
+from app.errors import EmailRefused, EmailTaken, NotFound
 from app.models import Account, Identity, Role
 from app.services.accounts import admitted, normal_email, with_email
 from app.services.entering import Arrival, sign_up, start_afresh

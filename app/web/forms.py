@@ -11,7 +11,6 @@ from app.errors import (
     AppError,
     EmailRefused,
     EmailTaken,
-    IdentityRefused,
     PasswordRefused,
     PasswordWrong,
     SignInRefused,
@@ -25,7 +24,6 @@ _FIELDS: dict[type[AppError], str] = {
     PasswordRefused: "password",
     PasswordWrong: "current",
     SignInRefused: "form",
-    IdentityRefused: "form",
     TokenRefused: "label",
 }
 FieldErrors = tuple(_FIELDS)

@@ -9,8 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Cookie, Query, Response
 from fastapi.responses import RedirectResponse
 
-from app.clients.oidc import Errand, Provider
-from app.errors import IdentityRefused, NotFound
+from app.clients.oidc import Errand, IdentityRefused, Provider
+from app.errors import NotFound
 from app.services.entering import enter
 from app.services.identities import account_for
 from app.web.forms import NextInQuery, go_to, local

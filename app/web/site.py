@@ -8,10 +8,9 @@ from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request
 
 from app.clients.bells import WebBell, workers_listen
-from app.clients.mail import Mail, Mailer, OutboxMailer, SmtpMailer, read_smtp_url
+from app.clients.mail import Mail, Mailer, MailFailed, OutboxMailer, SmtpMailer, read_smtp_url
 from app.clients.oidc import Provider
 from app.db import Database
-from app.errors import MailFailed
 from app.services.jobs import GradingQueue, LeaseQueue
 from app.settings import Settings
 from app.web.opening import Opening
