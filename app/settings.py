@@ -47,6 +47,17 @@ def _endpoint(address: str) -> str:
     return address.rstrip("/")
 
 
+def _reachable(host: str) -> str:
+    """Return the host as it stands in an address; for one that means all of this machine's, this machine."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return "127.0.0.1" if address.version == 4 else "[::1]"  # noqa: PLR2004  the two versions of IP
+    return f"[{host}]" if address.version == 6 else host  # noqa: PLR2004
+
+
 class Settings(BaseSettings):
     """Everything that differs from one installation to the next. Frozen once built."""
 
@@ -79,6 +90,37 @@ class Settings(BaseSettings):
     secure_cookies: bool = Field(
         default=False, description="Send cookies over HTTPS only. Turn on wherever there is HTTPS."
     )
+    forwarded_allow_ips: str = Field(
+        default="",
+        description="Proxies whose X-Forwarded-For and -Proto are believed: addresses with commas between, or *. "
+        "Without one, whoever connects is the client that rate limits count.",
+    )
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s/?#]+/?)?$",
+        description="Where browsers find the site, such as https://learn.example.org: links in mails begin with it. "
+        "http://HOST:PORT unless given.",
+    )
+    confirm_email: bool = Field(
+        default=False,
+        description="Whether an account begins only when its e-mail address is confirmed by a mailed link.",
+    )
+    mail_from: str = Field(default="Kelolo <kelolo@localhost>", description="Sender of mails.")
+    smtp_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="Mail server: smtp://user:password@host:587?starttls=1, or smtps://… for TLS from the start. "
+        "Without one, mails are put into the folder `outbox` in the data folder.",
+    )
+    oidc_issuer: str = Field(
+        default="",
+        description="OpenID Connect provider through which people may sign in: its address, just as it gives it.",
+    )
+    oidc_client_id: str = Field(default="", description="What that provider knows this site by.")
+    oidc_client_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="And its secret, if it has one. Its redirect URI is PUBLIC_URL/oidc/callback.",
+    )
+    oidc_title: str = Field(default="your organisation", description="How the button names that provider.")
     unsafe: bool = Field(
         default=False,
         description="Grade even where a wall round students' code is missing. Only on a loopback address.",
@@ -125,6 +167,11 @@ class Settings(BaseSettings):
         if self.tutor_base_url and not self.tutor_model:
             raise PydanticCustomError("tutor_model", "tutor_base_url needs tutor_model, the name of the model to ask")
         return self
+
+    @property
+    def site_url(self) -> str:
+        """Where browsers find the site, without a slash at the end. Nothing that a request says changes it."""
+        return self.public_url.rstrip("/") or f"http://{_reachable(self.host)}:{self.port}"
 
     @property
     def data_dir(self) -> Path:

@@ -245,6 +245,15 @@ class AnswerDesk:
         return await to_thread.run_sync(do)
 
 
+def release_lost(database: Database, account: Account) -> None:
+    """Give back what a server that has died left reserved, before the account is told what it has left."""
+    with database.read() as session:
+        found = ledger.lost(session, account_id=account.id)
+    if found:
+        with database.write() as session:
+            ledger.release_lost(session, account_id=account.id)
+
+
 def failure(told: Told) -> AnswerFailed:
     """Return what is said of an answer that has come to nothing."""
     return AnswerFailed(reason=_WORDS.get(told.failed, "something went wrong on our side"))
