@@ -9,7 +9,7 @@ forgotten where the new owner has used the same.
 from alembic import op
 
 revision = "8b1d2f6c4a70"
-down_revision = "5f2c9d81e6a3"
+down_revision = "b7d04c5a92e8"
 branch_labels = None
 depends_on = None
 
