@@ -136,6 +136,12 @@ def test_every_part_has_a_longest_length(context: MakeContext) -> None:
     assert "characters are left out here" in told[-1]["content"]
 
 
+def test_half_a_letter_is_replaced(ask: Ask, provider: Provider) -> None:
+    """Half a pair of surrogates cannot be sent, so it is not."""
+    ask(question="What is \ud83d?")
+    assert "What is ??" in provider.asked[0].prompt
+
+
 def test_beginning_and_end_of_long_code_are_told(context: MakeContext) -> None:
     """The middle says least."""
     told = parts(last(context(source="first = 1\n" + "x = 1\n" * 9000 + "last = 1\n")))

@@ -64,13 +64,18 @@ def renamed(code: str) -> str:
 def value_alone(code: str) -> str:
     """Leave out the name that it is given."""
     statement = ast.parse(code).body[0]
-    return ast.unparse(statement.value) if isinstance(statement, ast.Assign) and statement.value else code
+    return ast.unparse(statement.value) if isinstance(statement, ast.Assign) else code
 
 
 def in_base64(code: str) -> str:
     """Write it in Base64."""
     return base64.b64encode(code.encode()).decode()
 
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+ROT13 = str.maketrans(
+    _LETTERS + _LETTERS.upper(), _LETTERS[13:] + _LETTERS[:13] + (_LETTERS[13:] + _LETTERS[:13]).upper()
+)
 
 DISGUISES: dict[str, Disguise] = {
     "in a fenced block": lambda code: f"Look:\n\n```python\n{code}\n```\n",
@@ -112,7 +117,3 @@ DISGUISES: dict[str, Disguise] = {
     "in hexadecimal": lambda code: code.encode().hex(),
     "in ROT13": lambda code: f"rot13: {code.translate(ROT13)}",
 }
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-ROT13 = str.maketrans(
-    _LETTERS + _LETTERS.upper(), _LETTERS[13:] + _LETTERS[:13] + (_LETTERS[13:] + _LETTERS[:13]).upper()
-)

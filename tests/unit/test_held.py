@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.authoring import load_code_exercise
 from app.clients.tutor import EngineFailed, Passage, Piece, Usage
 from app.services.tutor.guard import Allowed, Reference
-from app.services.tutor.held import Watch, guarded
+from app.services.tutor.held import MOST_CHARACTERS, Watch, guarded
 from tests.conftest import MAIN_EXERCISE
 from tests.unit.disguises import DISGUISES
 
@@ -48,9 +48,9 @@ class Engine:
             self.is_closed = True
 
 
-def watch(**facts: int) -> Watch:
+def watch(most_characters: int = MOST_CHARACTERS) -> Watch:
     """Return what an answer is measured by."""
-    return Watch(REFERENCE, Allowed.texts(), REPLACEMENT, **facts)
+    return Watch(REFERENCE, Allowed.texts(), REPLACEMENT, most_characters)
 
 
 def let_through(engine: Engine, by: Watch) -> list[Piece]:

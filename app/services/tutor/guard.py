@@ -79,8 +79,8 @@ class Allowed:
     @classmethod
     def texts(cls, *texts: str) -> Self:
         """Allow what stands in any of these."""
-        found = {_joined(form) for text in texts for tokens in readings(text) for form in _with_stars(tokens)}
-        return cls(frozenset(found))
+        read = [tokens for text in texts for tokens in readings(text, decoded=False)]
+        return cls(frozenset(_joined(form) for tokens in read for form in _with_stars(tokens)))
 
     def has(self, tokens: Sequence[str]) -> bool:
         """Say whether these tokens stand somewhere, one after the other."""
