@@ -1,6 +1,7 @@
 """What gives a solution away is found in every disguise, and what does not is let through."""
 
 import ast
+import time
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -251,3 +252,13 @@ def test_text_of_any_kind_can_be_looked_at() -> None:
         "QUJD" * 9,
     ):
         assert gives_away(text, reference(MAIN), NOTHING) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["f(" * 5_000 + ")" * 5_000, "(" * 16_000, "(a)" * 5_000, "f(" + "a," * 7_000 + ")", "a " * 8_000]
+)
+def test_time_does_not_run_away_with_the_brackets(text: str) -> None:
+    """An answer made to be hard to read takes no longer than a long one."""
+    began_s = time.process_time()
+    assert gives_away(text, reference(MAIN), NOTHING) is None
+    assert time.process_time() - began_s < 5.0

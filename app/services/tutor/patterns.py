@@ -47,7 +47,7 @@ class _Code:
         own = {name: value for name, value in sizes.items() if name not in self._bound}
         numbers = {name: value for name, value in own.items() if isinstance(value, ast.Constant)}
         lengths = {name: value for name, value in own.items() if name not in numbers}
-        self._sizes = [numbers, lengths, own]
+        self._sizes: list[dict[str, ast.expr]] = [{**numbers}, lengths, own]
 
     def patterns(self) -> Iterator[Pattern]:
         """Yield those of each statement that says something."""
@@ -72,9 +72,7 @@ class _Code:
                 for form in _forms(value):
                     # Whatever else is called how: this is where the name that is asked for gets its value.
                     yield Pattern((*canonical(target.id), "=", *self._wild(form)), says)
-                for term in (value.left, value.right) if isinstance(value, ast.BinOp) else ():
-                    sign = canonical(ast.unparse(ast.AugAssign(target, value.op, term)))
-                    yield Pattern(sign, says)
+                yield from _in_place(target, value, says)
 
     def _expression(self, value: ast.expr, *, says: str) -> Iterator[Pattern]:
         for part in value.elts if isinstance(value, ast.Tuple) else ():
@@ -119,6 +117,13 @@ def _value(node: ast.AST) -> ast.expr | None:
         case ast.If() | ast.While():
             return node.test
     return None
+
+
+def _in_place(target: ast.Name, value: ast.expr, says: str) -> Iterator[Pattern]:
+    """Yield what ends `h = tok; h += pos`."""
+    if isinstance(value, ast.BinOp):
+        for term in (value.left, value.right):
+            yield Pattern(canonical(ast.unparse(ast.AugAssign(target, value.op, term))), says)
 
 
 class _Replaced(ast.NodeTransformer):
