@@ -1,6 +1,7 @@
 """Settings: what may be set, and what of it a worker gets, below which students' code runs."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,20 @@ def test_worker_environment_holds_no_secret(settings: Settings) -> None:
     assert environment["PATH"] == os.environ["PATH"]
 
 
+def environment_of(pid: int) -> str:
+    """Return the environment of a process, which is empty for a moment while it is being started."""
+    deadline_s = time.monotonic() + 10
+    while not (found := Path(f"/proc/{pid}/environ").read_text(encoding="utf-8")):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.005)
+    return found
+
+
 def test_worker_process_holds_no_secret(settings: Settings) -> None:
     """The process that is really started has an environment in which no secret stands."""
     worker = Supervisor(settings)._start()  # noqa: SLF001  # the one place where it is made
     try:
-        environment = Path(f"/proc/{worker.pid}/environ").read_text(encoding="utf-8")
+        environment = environment_of(worker.pid)
     finally:
         worker.kill()
         worker.wait()
