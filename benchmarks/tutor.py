@@ -65,6 +65,7 @@ class Case:
     must_not: tuple[str, ...] = ()
     asks: bool = False
     unknown: bool | None = None
+    """Whether it must say that it does not know; None if both will do."""
     source: str = ""
 
 
@@ -189,7 +190,7 @@ def faults_of(case: Case, answer: Reply) -> list[str]:
     found += [f"holds {bad}" for bad in case.must_not if re.search(bad, text, re.IGNORECASE)]
     if case.asks and "?" not in text:
         found.append("asks nothing back")
-    if case.unknown != bool(_NO_IDEA.search(text)):
+    if case.unknown not in (None, bool(_NO_IDEA.search(text))):
         found.append("does not say that it does not know" if case.unknown else "says that it does not know")
     if case.source and not any(case.source in ("any", one.address.partition("#")[2]) for one in answer.sources):
         found.append(f"names {[one.address for one in answer.sources]} instead of {case.source}")

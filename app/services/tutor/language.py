@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 QUESTION_CHARS = 2_000  # what is read of a question; patterns over more could be made slow
 _WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_BRACKETS = re.compile(r"\[[\d, ]*\]")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")  # which one it is says less than that it is one
 _HUMPED = re.compile(r"\w*[a-z][A-Z]\w*")
 _ENDINGS = ("ingly", "ings", "ing", "edly", "ied", "ed", "ies", "es", "ly", "s", "e", "y")
 _SHORTEST_STEM = 3
@@ -60,8 +62,8 @@ class Lexicon:
 
     def repaired(self, text: str, known: Collection[str]) -> list[str]:
         """Return the words of a question; those that nobody knows become the known one they are a slip of."""
-        words = (word for word in _WORD.findall(folded_words(text[:QUESTION_CHARS])) if not word.isdigit())
-        plain = (self._plain(word) for word in words if word not in _EMPTY)
+        bare = _NUMBER.sub(" number ", _BRACKETS.sub(" ", text[:QUESTION_CHARS]))
+        plain = (self._plain(word) for word in _WORD.findall(folded_words(bare)) if word not in _EMPTY)
         return [self._repair(word, known) for word in plain]
 
     def _parts(self, text: str) -> Iterable[str]:

@@ -42,13 +42,13 @@ _THING = (
 _GIVE = (
     r"(give|gimme|show|tell|send|write|type|print|paste|reveal|provide|complete|finish|fill|solve|spell|dictate|"
     r"output|generate|repeat|hand|display|share|produce|post|leak|dump|quote|translate|convert|encode|say|recite|read|copy|"
-    r"need|want|have|get|see|make|return|explain)"
+    r"need|want|have|get|see|make|return|explain|require|request|demand|wish|like|expect|deliver|supply|offer|drop|spit)"
 )
 _DEMANDS = (
     rf"\b{_GIVE}\b(?! (which|what|how|why|where))(\W+\w+){{0,5}}?\W+(full|complete|correct|right|final|whole|exact|reference|model|"
     rf"sample|missing|actual|real|finished|working)\W+(\w+\W+)?{_THING}\b",
     rf"\b{_GIVE}\b(\W+(me|us|out|down|up|in|just|it|all|please|pls|only|mir))*\W+(the|a|an|your|my|this|that|these|all|some|it)?"
-    rf"\W*(\w+\W+)?(answer|solution|code|lines?|blanks?|rest|homework|assignment|snippet|exercise|task|implementation)\b",
+    rf"\W*(\w+\W+)?(answer|solution|code|lines?|blanks?|rest|homework|assignment|snippet|exercise|task|implementation|program|script)\b",
     r"\b(do|solve|finish|complete|write|code|make|fix) (it|this|that|everything|the \w+|my \w+|all)( \w+)? ?(for me|4 me|now|please|pls|already|yourself)\b",
     r"\b(solve|finish|complete|implement) (it|this|that|everything|mine|my|the)\b",
     r"\b(write|type|spell|code) (it|this|that|them|out|the|my|me|down)\b(?!.*\bessay|.*\bpoem)",
@@ -90,14 +90,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.THANKS, r"^\W*(thanks?|thank you|thx|ty|merci|danke|gracias|cheers|great|cool|perfect|awesome|nice|ok|okay|got it|i see|makes sense|super|that helped|it works?( now)?|solved)\b(?!.*\b(but|still|fail|wrong|red|not|how|why|what|with)\b)[^?]{0,40}$"),
     (Kind.GREETING, r"^\W*(hi|hello|hey|hallo|hola|bonjour|salut|yo|good (morning|evening|day|afternoon)|moin|servus|ciao|sup)\b[^?]{0,25}\??$"),
     (Kind.ELSEWHERE, r"\b(essay|poem|song|joke|weather|football|soccer|recipe|president|movie|girlfriend|boyfriend|pizza|bitcoin|lottery|horoscope|capital of|history|napoleon|politics|election|cooking|dinner|game of|stock market|love you|marry|biology|chemistry|homework in|birthday|holiday|translate (this|the) (sentence|letter|text))\b"),
-    (Kind.HINT, r"\b(a|another|next|one|more|small|any|the|some) (small |little |tiny )?(hint|clue|tip|nudge|pointer)s?\b|^\W*hints?\W*$|\bhint \d\b"),
+    (Kind.HINT, r"\bhints?\b|\b(a|another|next|one|more|small|any|the|some) (small |little |tiny )?(clue|tip|nudge|pointer)s?\b"),
     (Kind.NEXT, r"\bwhat('?s| is| do i do| should i do| shall i do| to do| do i| now| comes)? ?(next|now|then|first)\b|\bwhat now\b|\bnow what\b|\bam i (done|finished|ready)\b|\bi('m| am| m) (done|finished)\b|\bwhere (do|should|to|can) (i |we )?(start|begin)\b|\bhow (do|should|to|can) (i )?(start|begin|continue|proceed|go on)\b|\bwhat('?s)? ?(is )?(still )?(missing|left)\b|\bnext step\b|\bdon'?t know where to|\bhow far\b|\bgo on to\b"),
     (Kind.VERIFY, r"^\W*(so )?(is|was|are) (it|this|that|my|these|mine)\b.{0,60}\b(right|correct|ok|okay|good|fine|true|enough)\b(?! (that|if|to|when|for|because)\b)|\bdid i (do|get|make)\b.{0,30}\b(right|correct)|\bcheck (my|this) (code|answer|work)|\bdoes (my|this) (code )?(look|seem|work)|\bam i (right|correct)|\bis (it|the answer) \W*\d|\b(right|correct)\?$"),
     (Kind.CHECK, r"\b(check|test|requirement|criterion)s?\b.{0,40}\b(want|mean|expect|look|ask|need|do|test|about|for|check)\b|\bwhat.{0,20}\b(check|test)s?\b|\bwhat (is|does) .{0,30}supposed to (be|hold|contain)|\bwhat (should|must) \S+ (be|hold|contain)\b"),
     (Kind.AGAIN, r"^\W*(i |still |sorry,? i )*(don'?t|do not|dont|didn'?t|still don'?t|cant|can'?t) (understand|get|follow|see)( it| that| this| you| what you mean)?\W*$|^\W*(why|how so|what|huh|pardon|and|so|meaning|how|explain|more|again|simpler|eli5|elaborate|details?|what do you mean|can you explain (more|again|that|it)|explain (more|again|that|it)|in simpler words|example)( please| pls| again)?\W*$"),
     (Kind.SHAPE, r"\[ ?\d+ ?(, ?\d+ ?)*\]|\b(shape|shapes|dimensions?|axis|axes|size of)\b"),
     (Kind.ERROR, r"\w+(error|exception)\b|\b(error|exception|traceback|crash|crashes|crashed|raises?|message mean)\b"),
-    (Kind.WRONG, r"\b(wrong|fails?|failed|failing|red|broken|stuck|problem|mistake|bug|not work\w*|n[o']?t work\w*|isn'?t|aren'?t|arent|isnt|doesn'?t|doesnt|won'?t|incorrect|never (stops|ends|finishes|comes)|hangs?|frozen|forever|too (small|big|large|long|short|many|few)|to (small|big)|different|not (equal|right|the same|accepted)|rejected|off|fix|nan|timeout|times out|too slow|accept)\b"),
+    (Kind.WRONG, r"\b(wrong|fails?|failed|failing|red|broken|stuck|problem|mistake|bug|not work\w*|n[o']?t work\w*|isn'?t|aren'?t|arent|isnt|doesn'?t|doesnt|won'?t|incorrect|never (stops|ends|finishes|comes)|hangs?|frozen|forever|too (small|big|large|long|short|many|few)|to (small|big)|different|not (equal|right|the same|accepted)|rejected|off|fix|nan|time ?out|times out|time limit|slow|accept)\b"),
 )  # fmt: skip
 _HELP = re.compile(
     r"^\W*((please|pls|plz|can you|could you|i|need|some|me|help|helpp+|hilfe|ayuda|aide|aidez|sos|stuck|i'm|im|am|lost|"

@@ -5,6 +5,7 @@ The building blocks are the diagnosis, what the author and the lesson say, and w
 none of them, because it is not there. A reply ends with a question wherever the student's own work is to go on.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ from app.services.tutor.situation import (
     next_step,
     passed,
     quotes_error,
+    setup_note,
 )
 
 _ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the question is about
@@ -56,7 +58,12 @@ class Asked:
     @property
     def is_about_mine(self) -> bool:
         """Is it about what is wrong with the last attempt?"""
-        return self.finding is not None and self.evidence.relevance(self.finding.words) >= _ABOUT_MINE
+        return self.closeness >= _ABOUT_MINE
+
+    @property
+    def closeness(self) -> float:
+        """How much of it the diagnosis covers, 0 to about 1."""
+        return self.evidence.relevance(self.finding.words) if self.finding else 0.0
 
 
     @property
@@ -154,9 +161,14 @@ def _wrong(asked: Asked) -> Reply:
             return _idea(asked)
         return _all_passed() if passed(asked.context) else Reply(_onwards(asked))
     topic = asked.topic
-    if topic and topic.sure and not asked.points_at_fault:
-        return _told(asked, topic)
-    return _diagnosed(asked)
+    if _ended_early(asked) or asked.points_at_fault or topic is None:
+        return _diagnosed(asked)
+    return _told(asked, topic) if topic.sure or topic.score > asked.closeness else _diagnosed(asked)
+
+
+def _ended_early(asked: Asked) -> bool:
+    """Was the last run ended by a limit? Then there is nothing else to be said of it."""
+    return bool(asked.context.report) and (asked.context.report or {}).get("verdict") not in {"passed", "failed", "error"}
 
 
 def _again(asked: Asked) -> Reply:
@@ -173,13 +185,21 @@ def _again(asked: Asked) -> Reply:
 
 def _idea(asked: Asked) -> Reply:
     topic = asked.topic
-    if asked.points_at_fault and not (topic and topic.sure and topic.is_own):
+    if note := _of_setup(asked):
+        return Reply((note, "Where in your own code does it come in?"))
+    is_told = topic is not None and topic.sure and topic.is_own
+    if quotes_error(asked.context, asked.question) or (asked.points_at_fault and not is_told):
         return _diagnosed(asked)
-    if topic and topic.sure:
+    if topic and (topic.sure or topic.score > asked.closeness):
         return _told(asked, topic)
-    if asked.is_about_mine:
-        return _diagnosed(asked)
-    return _told(asked, topic) if topic else _unknown(asked)
+    return _diagnosed(asked) if asked.is_about_mine else _unknown(asked)
+
+
+def _of_setup(asked: Asked) -> str:
+    """Say what a name of the starting code stands for, if that is all that is asked."""
+    names = [word for word in re.findall(r"[A-Za-z_]\w*", asked.question) if word not in asked.context.names]
+    notes = (setup_note(asked.context, name) for name in names if len(asked.evidence.question) == 1)
+    return next(filter(None, notes), "")
 
 
 def _unknown(asked: Asked) -> Reply:
@@ -303,8 +323,10 @@ def _onwards(asked: Asked, *, ladder: bool = True, lead: str = "") -> tuple[str,
     if asked.finding is not None:
         said = _diagnosis(asked.finding)
         return (f"{lead}{said[0]}", *said[1:], *hint)
+    if not asked.context.names:  # a question, answered in a line
+        return ("Read the task once more: what is given, and what is asked for?", *hint, "What have you worked out so far?")
     step = next_step(asked.context)
-    begin = f"The next step of the task is this: {step}" if step else "Read the task once more, and begin with its first name."
+    begin = f"The next step of the task is this: {step}" if step else "Read the task once more, and begin at its beginning."
     return (begin, *hint, "What do you have for it so far, and what does Run show? It costs nothing.")
 
 
