@@ -1,8 +1,10 @@
 """Words as they are compared: small letters, without endings, and with slips of the keyboard put right."""
 
 import difflib
+import itertools
 import re
 import unicodedata
+from functools import lru_cache
 from collections.abc import Collection, Iterable, Mapping
 
 QUESTION_CHARS = 2_000  # what is read of a question; patterns over more could be made slow
@@ -13,7 +15,8 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")  # which one it is says l
 _HUMPED = re.compile(r"\w*[a-z][A-Z]\w*")
 _ENDINGS = ("ingly", "ings", "ing", "edly", "ied", "ed", "ies", "es", "ly", "s", "e", "y")
 _SHORTEST_STEM = 3
-_SHORTEST_REPAIRED = 5
+_SHORTEST_REPAIRED, _LONGEST_REPAIRED = 5, 20
+_MOST_REPAIRED = 60  # words of a question; each is compared with all that are known
 _ALIKE = 0.8
 
 # Words that say nothing of what a question is about.
@@ -54,17 +57,20 @@ class Lexicon:
     def __init__(self, same: Mapping[str, Iterable[str]]) -> None:
         """`same` has, for a word, others that mean the same to a student."""
         self._same = {other: word for word, others in same.items() for other in others}
+        # Facts, knowledge and lessons are read again for every question, and there are only so many.
+        self.words = lru_cache(maxsize=4096)(self._words)
 
-    def words(self, text: str) -> list[str]:
+    def _words(self, text: str) -> tuple[str, ...]:
         """Return the words of a text that say what it is about, as they are compared; `pos_emb` is `pos` and `emb` too."""
         humps = " ".join(_CAMEL.sub(" ", word) for word in _HUMPED.findall(text))
-        return [self._plain(word) for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit()]
+        parts = (word for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit())
+        return tuple(self._plain(word) for word in parts)
 
     def repaired(self, text: str, known: Collection[str]) -> list[str]:
         """Return the words of a question; those that nobody knows become the known one they are a slip of."""
         bare = _NUMBER.sub(" number ", _BRACKETS.sub(" ", text[:QUESTION_CHARS]))
         plain = (self._plain(word) for word in _WORD.findall(folded_words(bare)) if word not in _EMPTY)
-        return [self._repair(word, known) for word in plain]
+        return [self._repair(word, known) for word in itertools.islice(plain, _MOST_REPAIRED)]
 
     def _parts(self, text: str) -> Iterable[str]:
         for word in _WORD.findall(folded_words(text)):
@@ -76,7 +82,7 @@ class Lexicon:
         return stem(self._same.get(word, word))
 
     def _repair(self, word: str, known: Collection[str]) -> str:
-        if word in known or len(word) < _SHORTEST_REPAIRED or not word.isalpha():
+        if word in known or not _SHORTEST_REPAIRED <= len(word) <= _LONGEST_REPAIRED or not word.isalpha():
             return word
         close = difflib.get_close_matches(word, [one for one in known if one[0] == word[0]], n=1, cutoff=_ALIKE)
         return close[0] if close else word

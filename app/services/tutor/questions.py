@@ -96,7 +96,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.CHECK, r"\b(check|test|requirement|criterion)s?\b.{0,40}\b(want|mean|expect|look|ask|need|do|test|about|for|check)\b|\bwhat.{0,20}\b(check|test)s?\b|\bwhat (is|does) .{0,30}supposed to (be|hold|contain)|\bwhat (should|must) \S+ (be|hold|contain)\b"),
     (Kind.AGAIN, r"^\W*(i |still |sorry,? i )*(don'?t|do not|dont|didn'?t|still don'?t|cant|can'?t) (understand|get|follow|see)( it| that| this| you| what you mean)?\W*$|^\W*(why|how so|what|huh|pardon|and|so|meaning|how|explain|more|again|simpler|eli5|elaborate|details?|what do you mean|can you explain (more|again|that|it)|explain (more|again|that|it)|in simpler words|example)( please| pls| again)?\W*$"),
     (Kind.SHAPE, r"\[ ?\d+ ?(, ?\d+ ?)*\]|\b(shape|shapes|dimensions?|axis|axes|size of)\b"),
-    (Kind.ERROR, r"\w+(error|exception)\b|\b(error|exception|traceback|crash|crashes|crashed|raises?|message mean)\b"),
+    (Kind.ERROR, r"\w(error|exception)\b|\b(error|exception|traceback|crash|crashes|crashed|raises?|message mean)\b"),
     (Kind.WRONG, r"\b(wrong|fails?|failed|failing|red|broken|stuck|problem|mistake|bug|not work\w*|n[o']?t work\w*|isn'?t|aren'?t|arent|isnt|doesn'?t|doesnt|won'?t|incorrect|never (stops|ends|finishes|comes)|hangs?|frozen|forever|too (small|big|large|long|short|many|few)|to (small|big)|different|not (equal|right|the same|accepted)|rejected|off|fix|nan|time ?out|times out|time limit|slow|accept)\b"),
 )  # fmt: skip
 _HELP = re.compile(

@@ -8,6 +8,7 @@ none of them, because it is not there. A reply ends with a question wherever the
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from app.clients.tutor.port import Passage, TutorContext
 from app.services.tutor import shapes
@@ -52,7 +53,7 @@ class Asked:
     @property
     def topic(self) -> Topic | None:
         """What answers it best, if anything does."""
-        topics = self.evidence.topics()
+        topics = self.evidence.topics
         return topics[0] if topics else None
 
     @property
@@ -60,7 +61,7 @@ class Asked:
         """Is it about what is wrong with the last attempt?"""
         return self.closeness >= _ABOUT_MINE
 
-    @property
+    @cached_property
     def closeness(self) -> float:
         """How much of it the diagnosis covers, 0 to about 1."""
         return self.evidence.relevance(self.finding.words) if self.finding else 0.0
@@ -292,7 +293,7 @@ def _diagnosed(asked: Asked) -> Reply:
 
 
 def _with_topic(asked: Asked, *said: str) -> Reply:
-    topic = next((one for one in asked.evidence.topics() if one.is_own), None)
+    topic = next((one for one in asked.evidence.topics if one.is_own), None)
     if topic is None:
         return Reply((" ".join(said), _back(asked, None)))
     sources = _sources(asked, topic.entry.says)
