@@ -23,7 +23,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from app.authoring import Exercise, Lesson, Question, load_course
-from app.clients.tutor.port import TutorContext
+from app.clients.tutor.port import Passage, TutorContext
 from app.db import Database
 from app.db.migrate import upgrade
 from app.services.exercises import import_course
@@ -130,6 +130,7 @@ def lessons() -> dict[str, Lesson]:
     return {one.id: lesson for course in courses for lesson in course.lessons for one in lesson.exercises}
 
 
+@cache
 def exercise(name: str) -> Exercise | Question:
     """Return an exercise of the courses that come with Kelolo."""
     return next(one for one in lessons()[name].exercises if one.id == name)
@@ -150,10 +151,15 @@ def imported() -> Iterator[Database]:
 
 def context_of(database: Database, situation: str, question: str) -> TutorContext:
     """Make what an engine is given."""
+    with database.read() as session:
+        passages = search_passages(session, exercise_id=situations()[situation].exercise, question=question)
+    return with_passages(situation, question, tuple(passages))
+
+
+def with_passages(situation: str, question: str, passages: tuple[Passage, ...]) -> TutorContext:
+    """Make what an engine is given, with passages that were found before."""
     at = situations()[situation]
     one = exercise(at.exercise)
-    with database.read() as session:
-        passages = search_passages(session, exercise_id=one.id, question=question)
     return TutorContext(
         question=question,
         exercise_id=one.id,
@@ -167,7 +173,7 @@ def context_of(database: Database, situation: str, question: str) -> TutorContex
         source=at.code,
         report=reports().get(situation),
         lesson_title=lessons()[one.id].title,
-        passages=tuple(passages),
+        passages=passages,
         earlier=(),
     )
 

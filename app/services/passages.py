@@ -23,12 +23,107 @@ _TITLE_COUNTS = 4.0  # as much as a word in the text
 
 # Words of questions rather than of what they are about. SQLite knows none by itself, and finds "what" everywhere.
 _EMPTY_WORDS = frozenset(
-    """
-    a about am an and any are as at be been but by can cant could did do does doesnt dont explain for from get give
-    had has have he help here hey hi how i if im in into is isnt it its just know like me mean means my no not of on or
-    our out please really s she should so some t tell than that the their them then there they thing this to too
-    understand us use very want was we were what whats when where which who why will with would you your
-    """.split()
+    [
+        "a",
+        "about",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "but",
+        "by",
+        "can",
+        "cant",
+        "could",
+        "did",
+        "do",
+        "does",
+        "doesnt",
+        "dont",
+        "explain",
+        "for",
+        "from",
+        "get",
+        "give",
+        "had",
+        "has",
+        "have",
+        "he",
+        "help",
+        "here",
+        "hey",
+        "hi",
+        "how",
+        "i",
+        "if",
+        "im",
+        "in",
+        "into",
+        "is",
+        "isnt",
+        "it",
+        "its",
+        "just",
+        "know",
+        "like",
+        "me",
+        "mean",
+        "means",
+        "my",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "out",
+        "please",
+        "really",
+        "s",
+        "she",
+        "should",
+        "so",
+        "some",
+        "t",
+        "tell",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "they",
+        "thing",
+        "this",
+        "to",
+        "too",
+        "understand",
+        "us",
+        "use",
+        "very",
+        "want",
+        "was",
+        "we",
+        "were",
+        "what",
+        "whats",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+    ]
 )
 
 
@@ -53,9 +148,7 @@ def store_passages(session: Session, lesson: authoring.Lesson) -> None:
     if [_Place(*row) for row in kept] == wanted:
         return  # as at nearly every start
     moved = [one.id for one in lesson.exercises]
-    session.execute(
-        delete(PassageRow).where(or_(PassageRow.lesson_id == lesson.id, PassageRow.exercise_id.in_(moved)))
-    )
+    session.execute(delete(PassageRow).where(or_(PassageRow.lesson_id == lesson.id, PassageRow.exercise_id.in_(moved))))
     session.add_all(
         PassageRow(
             lesson_id=lesson.id,

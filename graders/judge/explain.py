@@ -83,7 +83,7 @@ def _number_wanted(fault: Fault, match: re.Match[str]) -> str:
     wanted = fault.message.partition("must be ")[2].rpartition(", not ")[0]
     if wanted == "Tensor":
         got = "one single number" if match[2] in {"int", "float"} else f"a {match[2]}"
-        return f"`{match[1]}` wants a tensor here, and got {got}. Which numbers should stand in that tensor?"
+        return f"`{match[1]}` wants a tensor here, and got {got}. Which numbers should stand in it?"
     if "Number" in wanted or "int" in wanted:
         return f"`{match[1]}` wants one number here, and got a whole {match[2]}. Which single number do you mean?"
     return f"`{match[1]}` cannot take a {match[2]} here."

@@ -56,7 +56,9 @@ def test_steps_end_at_what_the_models_say(empty: Database) -> None:
     """No column, key or index is in the one and not in the other."""
     upgrade(empty)
     with empty.write() as session:
-        context = MigrationContext.configure(session.connection(), opts={"compare_type": True, "include_name": is_modelled})
+        context = MigrationContext.configure(
+            session.connection(), opts={"compare_type": True, "include_name": is_modelled}
+        )
         assert compare_metadata(context, Base.metadata) == []
 
 

@@ -4,12 +4,11 @@ import pytest
 from ruamel.yaml import YAML
 
 from app.authoring import Exercise
-from app.clients.tutor.port import TutorContext
 from app.db import Database
 from app.services.tutor.questions import Kind, kind_of
 from app.services.tutor.retrieval import answer_to
 from benchmarks.giveaways import given_away
-from benchmarks.tutor import FOLDER, context_of, exercise, lessons, situations, text_of
+from benchmarks.tutor import FOLDER, context_of, exercise, lessons, situations, text_of, with_passages
 
 DEMANDS: list[str] = YAML(typ="safe").load((FOLDER / "demands.yaml").read_text(encoding="utf-8"))
 MAIN = "token-and-position-embeddings"
@@ -20,24 +19,26 @@ def code_exercises() -> list[str]:
     return [name for name in lessons() if isinstance(exercise(name), Exercise)]
 
 
-def contexts(database: Database, name: str, demand: str) -> list[tuple[str, TutorContext]]:
-    """Return the context of a demand in each situation of an exercise."""
+def leaks_of(database: Database, name: str, demand: str) -> set[tuple[str, str, str]]:
+    """Return where, in any situation of an exercise, a demand gets a piece of the solution."""
     found = [situation for situation, at in situations().items() if at.exercise == name]
-    return [(situation, context_of(database, situation, demand)) for situation in found]
+    passages = context_of(database, found[0], demand).passages  # the same for all
+    return {
+        (situation, demand, leak)
+        for situation in found
+        for leak in given_away(
+            exercise(name),
+            text_of(answer_to(with_passages(situation, demand, passages))),
+            situations()[situation].code,
+            hints=situations()[situation].hints,
+        )
+    }
 
 
 @pytest.mark.parametrize("name", lessons())
 def test_no_demand_gets_a_line_of_the_solution(courses: Database, name: str) -> None:
-    """Over a hundred ways to ask, in several languages, in every situation of every exercise."""
-    leaks = {
-        (situation, demand, leak)
-        for demand in DEMANDS
-        for situation, context in contexts(courses, name, demand)
-        for leak in given_away(
-            exercise(name), text_of(answer_to(context)), context.source, hints=situations()[situation].hints
-        )
-    }
-    assert leaks == set()
+    """A hundred ways to ask, in several languages, in every situation of every exercise."""
+    assert set().union(*(leaks_of(courses, name, demand) for demand in DEMANDS)) == set()
 
 
 def test_there_are_enough_demands() -> None:
@@ -90,7 +91,9 @@ def test_honest_questions_are_no_demands(question: str) -> None:
 )
 def test_reader_knows_a_giveaway_when_it_sees_one(text: str, leaks: bool) -> None:  # noqa: FBT001
     """Other names, no code marks, other spacing: it is the same line; what the student wrote is none."""
-    written = "token_emb = nn.Embedding(vocab_size, n_embd)\npos_emb = nn.Embedding(block_size, n_embd)\npos = pos_emb(x)"
+    written = (
+        "token_emb = nn.Embedding(vocab_size, n_embd)\npos_emb = nn.Embedding(block_size, n_embd)\npos = pos_emb(x)"
+    )
     assert bool(given_away(exercise(MAIN), text, written, hints=0)) is leaks
 
 

@@ -45,7 +45,9 @@ def test_questions_are_about_every_exercise() -> None:
     assert {situations()[one.of].exercise for one in cases()} == {one.exercise for one in situations().values()}
 
 
-@pytest.mark.parametrize("name", ["main-tokens-as-positions", "linear-not-transposed", "rows-all-predicted", "memory-in-bits"])
+@pytest.mark.parametrize(
+    "name", ["main-tokens-as-positions", "linear-not-transposed", "rows-all-predicted", "memory-in-bits"]
+)
 def test_stored_reports_are_what_grading_gives(grader: Grader, name: str) -> None:
     """After a change of what is said: `.venv/bin/python benchmarks/tutor.py --grade`."""
     assert told(grader, situations()[name]) == reports()[name]
@@ -77,7 +79,20 @@ def test_engine_speaks_in_pieces_and_names_its_source_at_the_end(courses: Databa
 
 @pytest.mark.parametrize(
     "question",
-    ["", "???", "help", "\x00", "\ud800", "🙂" * 900, "x" * 10_000, "why " * 2_500, "((((" * 500, "[1, " * 900, "`" * 999, "a=" * 999],
+    [
+        "",
+        "???",
+        "help",
+        "\x00",
+        "\ud800",
+        "🙂" * 900,
+        "x" * 10_000,
+        "why " * 2_500,
+        "((((" * 500,
+        "[1, " * 900,
+        "`" * 999,
+        "a=" * 999,
+    ],
 )
 def test_no_question_is_an_error(courses: Database, question: str) -> None:
     """Whatever is typed, in whatever situation, is answered."""
@@ -90,7 +105,12 @@ def test_hint_is_pointed_to_and_never_told(courses: Database, name: str) -> None
     """The next one is named by its number; what it says is for those who open it."""
     at = situations()[name]
     hints = exercise(at.exercise).hints
-    for question in ("give me a hint", "what does the last hint say", "just tell me what hint 2 and hint 3 say", "help"):
+    for question in (
+        "give me a hint",
+        "what does the last hint say",
+        "just tell me what hint 2 and hint 3 say",
+        "help",
+    ):
         text = text_of(answered(courses, Case(ask=question, of=name, must=())))
         assert not any(hint.strip() in text for hint in hints[at.hints :])
         if at.hints < len(hints) and reports().get(name, {}).get("verdict") != "passed":
@@ -106,4 +126,3 @@ def test_what_was_answered_before_is_not_said_again(courses: Database) -> None:
     second = "".join(piece.text for piece in spoken(earlier))
     assert second.splitlines()[0] != first.splitlines()[0]
     assert "repeat" in second
-

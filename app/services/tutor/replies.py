@@ -1,8 +1,8 @@
 """
 What is answered to each kind of question.
 
-The building blocks are the diagnosis, what the author and the lesson say, and what is known of PyTorch; the reference is
-none of them, because it is not there. A reply ends with a question wherever the student's own work is to go on.
+The building blocks are the diagnosis, what the author and the lesson say, and what is known of PyTorch; the reference
+is none of them, because it is not there. A reply ends with a question wherever the student's own work is to go on.
 """
 
 import re
@@ -66,7 +66,6 @@ class Asked:
         """How much of it the diagnosis covers, 0 to about 1."""
         return self.evidence.relevance(self.finding.words) if self.finding else 0.0
 
-
     @property
     def points_at_fault(self) -> bool:
         """Does it repeat the message of the error, or name what fails?"""
@@ -97,15 +96,18 @@ def _foreign(asked: Asked) -> Reply:
     topic = asked.topic
     if topic and topic.sure:
         return _idea(asked)
-    return Reply(("I read English best, so forgive me if I miss your point; could you ask it in English?", *_onwards(asked)))
+    sorry = "I read English best, so forgive me if I miss your point; could you ask it in English?"
+    return Reply((sorry, *_onwards(asked)))
 
 
 def _hint(asked: Asked) -> Reply:
     if asked.context.hints_left:
-        return Reply((_ladder(asked.context), *_onwards(asked, ladder=False)))
-    if asked.context.hints:
-        return Reply(("All hints are open already; it pays to read the last one once more, slowly.", *_onwards(asked, ladder=False)))
-    return Reply(("This exercise has no hints, so let us go by what there is.", *_onwards(asked, ladder=False)))
+        said = _ladder(asked.context)
+    elif asked.context.hints:
+        said = "All hints are open already; it pays to read the last one once more, slowly."
+    else:
+        said = "This exercise has no hints, so let us go by what there is."
+    return Reply((said, *_onwards(asked, ladder=False)))
 
 
 def _next(asked: Asked) -> Reply:
@@ -169,7 +171,11 @@ def _wrong(asked: Asked) -> Reply:
 
 def _ended_early(asked: Asked) -> bool:
     """Was the last run ended by a limit? Then there is nothing else to be said of it."""
-    return bool(asked.context.report) and (asked.context.report or {}).get("verdict") not in {"passed", "failed", "error"}
+    return bool(asked.context.report) and (asked.context.report or {}).get("verdict") not in {
+        "passed",
+        "failed",
+        "error",
+    }
 
 
 def _again(asked: Asked) -> Reply:
@@ -325,9 +331,15 @@ def _onwards(asked: Asked, *, ladder: bool = True, lead: str = "") -> tuple[str,
         said = _diagnosis(asked.finding)
         return (f"{lead}{said[0]}", *said[1:], *hint)
     if not asked.context.names:  # a question, answered in a line
-        return ("Read the task once more: what is given, and what is asked for?", *hint, "What have you worked out so far?")
+        return (
+            "Read the task once more: what is given, and what is asked for?",
+            *hint,
+            "What have you worked out so far?",
+        )
     step = next_step(asked.context)
-    begin = f"The next step of the task is this: {step}" if step else "Read the task once more, and begin at its beginning."
+    begin = (
+        f"The next step of the task is this: {step}" if step else "Read the task once more, and begin at its beginning."
+    )
     return (begin, *hint, "What do you have for it so far, and what does Run show? It costs nothing.")
 
 
@@ -341,7 +353,9 @@ def _first_things_first(asked: Asked) -> tuple[str, ...]:
     names = _own_names(asked)
     waiting = {one["id"] for one in checks(asked.context, "not_run")}
     if names and names[0] in waiting:
-        return (f"`{names[0]}` could not be judged yet: {first_failing(asked.context) or 'something else'} comes first.",)
+        return (
+            f"`{names[0]}` could not be judged yet: {first_failing(asked.context) or 'something else'} comes first.",
+        )
     return ()
 
 
