@@ -74,8 +74,8 @@ def _not_subscriptable(_: Fault, match: re.Match[str]) -> str:
         return "There is nothing here yet (it is None), so it cannot be indexed. Which line should have made it?"
     article = "An" if match[1][0].lower() in "aeiou" else "A"
     return (
-        f"{article} {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round brackets, "
-        "on a tensor of ids."
+        f"{article} {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round "
+        "brackets, on a tensor of ids."
     )
 
 

@@ -30,6 +30,19 @@ from app.services.tutor.situation import (
 
 _ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the question is about
 _FREE = "costs no message"
+_WHO_I_AM = (
+    "I am a program, not a person. I answer from this lesson, from what its author lets me say, and from the report on "
+    "your last attempt; I make nothing up, and I say so when I do not know."
+)
+_COUNTER = (
+    "How many messages you have left, and when they come back, is shown beside the box you type in. Checks, runs and "
+    "hints cost no messages, however many you use."
+)
+_NOT_SEEN = "I am not given the solution, nor anyone else's work. “What the tutor sees” shows it to you word for word."
+_PASSED = (
+    "Everything is right: all checks of your last attempt passed. Go on to the next exercise of the lesson; the steps "
+    "above the task lead there."
+)
 _ON_DOUBT = "If you go by your last attempt: "
 
 
@@ -212,14 +225,10 @@ def _of_setup(asked: Asked) -> str:
 def _unknown(asked: Asked) -> Reply:
     titles = list(dict.fromkeys(one.title for one in asked.context.passages))
     where = f" The section nearest to your words is “{titles[0]}”." if titles else ""
-    return Reply(
-        (
-            f"I do not know: neither this lesson nor what I know of PyTorch has an answer to that.{where}",
-            "Try it with the name of a variable, a check or an error in it, or ask your instructor.",
-            *_onwards(asked, ladder=False, lead=_ON_DOUBT if asked.finding else ""),
-        ),
-        asked.context.passages[:1],
-    )
+    no = f"I do not know: neither this lesson nor what I know of PyTorch has an answer to that.{where}"
+    try_this = "Try it with the name of a variable, a check or an error in it, or ask your instructor."
+    onwards = _onwards(asked, ladder=False, lead=_ON_DOUBT if asked.finding else "")
+    return Reply((no, try_this, *onwards), asked.context.passages[:1])
 
 
 def _elsewhere(asked: Asked) -> Reply:
@@ -242,44 +251,22 @@ def _thanks(asked: Asked) -> Reply:
 
 
 def _person(_: Asked) -> Reply:
-    return Reply(
-        (
-            "I am a program, not a person. I answer from this lesson, from what its author lets me say, and from the report "
-            "on your last attempt; I make nothing up, and I say so when I do not know.",
-            "What would you like to look at?",
-        )
-    )
+    return Reply((_WHO_I_AM, "What would you like to look at?"))
 
 
 def _count(_: Asked) -> Reply:
-    return Reply(
-        (
-            "How many messages you have left, and when they come back, is shown beside the box you type in. "
-            "Checks, runs and hints cost no messages, however many you use.",
-        )
-    )
+    return Reply((_COUNTER,))
 
 
 def _sight(asked: Asked) -> Reply:
     lines = len(asked.context.source.splitlines())
     mine = f"the code that you sent last ({lines} lines)" if lines else "your code, once you have pressed Run or Check"
-    return Reply(
-        (
-            f"I see the task, the lesson, {mine}, its report and the hints you have opened. I am not given the solution, nor "
-            "anyone else's work. “What the tutor sees” shows it to you word for word.",
-            "What shall we look at in it?" if lines else "What do you have so far?",
-        )
-    )
+    seen = f"I see the task, the lesson, {mine}, its report and the hints you have opened. {_NOT_SEEN}"
+    return Reply((seen, "What shall we look at in it?" if lines else "What do you have so far?"))
 
 
 def _all_passed() -> Reply:
-    return Reply(
-        (
-            "Everything is right: all checks of your last attempt passed. Go on to the next exercise of the lesson; the steps "
-            "above the task lead there.",
-            "Before you do: could you say in one sentence why it works?",
-        )
-    )
+    return Reply((_PASSED, "Before you do: could you say in one sentence why it works?"))
 
 
 def _told(asked: Asked, topic: Topic, lead: str = "") -> Reply:
