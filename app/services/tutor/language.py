@@ -10,6 +10,7 @@ from functools import lru_cache
 QUESTION_CHARS = 2_000  # what is read of a question; patterns over more could be made slow
 _WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LOOK_UP = re.compile(r"\blook(?:s|ed|ing)?[ -]?ups?\b")
 _BRACKETS = re.compile(r"\[[\d, ]*\]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")  # which one it is says less than that it is one
 _HUMPED = re.compile(r"\w*[a-z][A-Z]\w*")
@@ -20,7 +21,8 @@ _MOST_REPAIRED = 60  # words of a question; each is compared with all that are k
 _ALIKE = 0.8
 
 # Words that say nothing of what a question is about.
-_EMPTY = frozenset(
+_SAYING_LITTLE = "look looks looking difference different between fine hmm line long practice"
+_EMPTY = frozenset(_SAYING_LITTLE.split()) | frozenset(
     [
         "a",
         "about",
@@ -290,4 +292,5 @@ class Lexicon:
 def folded_words(text: str) -> str:
     """Return a text of any length in small letters and without accents, for the cutting of words."""
     simple = unicodedata.normalize("NFKD", text).lower()
-    return "".join(c for c in simple if not unicodedata.combining(c)).replace("’", "'")
+    bare = "".join(c for c in simple if not unicodedata.combining(c)).replace("’", "'")
+    return _LOOK_UP.sub("lookup", bare)

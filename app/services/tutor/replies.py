@@ -29,6 +29,8 @@ from app.services.tutor.situation import (
 )
 
 _ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the question is about
+_MINE = re.compile(r"\b(my|mine|i (wrote|never|did|made))\b", re.IGNORECASE)
+_A_LINE = re.compile(r"\bline \d", re.IGNORECASE)
 _FREE = "costs no message"
 _WHO_I_AM = (
     "I am a program, not a person. I answer from this lesson, from what its author lets me say, and from the report on "
@@ -80,11 +82,16 @@ class Asked:
         return self.evidence.relevance(self.finding.words) if self.finding else 0.0
 
     @property
+    def speaks_of_mine(self) -> bool:
+        """Does it say "my" of something, while something is wrong?"""
+        return self.finding is not None and _MINE.search(self.question) is not None
+
+    @property
     def points_at_fault(self) -> bool:
         """Does it repeat the message of the error, or name what fails?"""
         if self.finding is None:
             return False
-        if quotes_error(self.context, self.question):
+        if quotes_error(self.context, self.question) or _A_LINE.search(self.question):
             return True
         named = [f"`{name}`" for name in mentioned(self.context, self.question)]
         failing = [one["title"] + one["message"] for one in checks(self.context, "failed")]
@@ -179,7 +186,7 @@ def _wrong(asked: Asked) -> Reply:
     topic = asked.topic
     if _ended_early(asked) or asked.points_at_fault or topic is None:
         return _diagnosed(asked)
-    return _told(asked, topic) if topic.sure or topic.score > asked.closeness else _diagnosed(asked)
+    return _told(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
 
 
 def _ended_early(asked: Asked) -> bool:
@@ -205,14 +212,23 @@ def _again(asked: Asked) -> Reply:
 
 def _idea(asked: Asked) -> Reply:
     topic = asked.topic
+    if not asked.evidence.question and not mentioned(asked.context, asked.question):
+        return _stuck(asked)
     if note := _of_setup(asked):
         return Reply((note, "Where in your own code does it come in?"))
     is_told = topic is not None and topic.sure and topic.is_own
     if quotes_error(asked.context, asked.question) or (asked.points_at_fault and not is_told):
         return _diagnosed(asked)
-    if topic and (topic.sure or topic.score > asked.closeness):
+    if topic and _fits(asked, topic):
         return _told(asked, topic)
-    return _diagnosed(asked) if asked.is_about_mine else _unknown(asked)
+    return _diagnosed(asked) if asked.is_about_mine or asked.speaks_of_mine else _unknown(asked)
+
+
+def _fits(asked: Asked, topic: Topic) -> bool:
+    """Is a topic rather what is asked for than the diagnosis? Who speaks of their own work wants to hear of it."""
+    if asked.speaks_of_mine and not topic.is_own:
+        return topic.sure and not asked.closeness
+    return topic.sure or (topic.score > asked.closeness and not asked.speaks_of_mine)
 
 
 def _of_setup(asked: Asked) -> str:

@@ -136,7 +136,7 @@ def setup_note(context: TutorContext, name: str) -> str:
 
 def asked_shape(context: TutorContext, name: str) -> str:
     """Return the shape that the task's table gives for a name, as it is written there; empty if it has none."""
-    return dict(_ROW.findall(context.statement)).get(name, "")
+    return str(dict(_ROW.findall(context.statement)).get(name, ""))
 
 
 def mentioned(context: TutorContext, question: str) -> list[str]:
