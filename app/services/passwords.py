@@ -86,7 +86,7 @@ def verify(password: str, stored: str | None) -> Verified:
             right, new_hash = SCHEME.verify_and_update(_bytes(password), stored or nobodys_hash())
         except PwdlibError:  # a hash that another program has put there
             return Verified(right=False)
-    return Verified(right=right and stored is not None, new_hash=new_hash if stored else None)
+    return Verified(right=right, new_hash=new_hash) if stored else Verified(right=False)
 
 
 @cache
