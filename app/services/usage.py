@@ -8,6 +8,9 @@ side; the one that the limit speaks of decides, and the others only follow.
 
 Whatever is taken can be given back. An administrator's reset begins a new epoch, to which what was taken before
 gives nothing back.
+
+All counters of an account are locked in one order before the first is changed, or else one who takes and one who
+gives back could each wait for the other.
 """
 
 from dataclasses import dataclass, field
@@ -106,8 +109,7 @@ def take(session: Session, account: Account, rule: Rule) -> Taken | None:
     now, limit = utc_now(), plans.limit_of(session, account, rule)
     binding, amount = (limit.period, limit.amount) if limit.amount is not None else (Period.DAY, limit.fair_use_per_day)
     keys = {period: key_of(period, now) for period in _COUNTED}
-    for key in keys.values():
-        _make_counter(session, account.id, rule, key)
+    _hold(session, account.id, rule, list(keys.values()))
     if not _up(session, account.id, rule, keys[binding], most=amount):
         grant_id = _take_extra(session, account.id, rule, now)
         return Taken(grant_id=grant_id) if grant_id else None
@@ -121,6 +123,7 @@ def give_back(session: Session, account_id: str, rule: Rule, taken: Taken) -> No
     """Undo what `take` has counted, unless the counter was reset since."""
     if taken.grant_id:
         session.execute(update(Grant).where(Grant.id == taken.grant_id, Grant.used > 0).values(used=Grant.used - 1))
+    _hold(session, account_id, rule, list(taken.epochs))
     for key, epoch in taken.epochs.items():
         session.execute(
             update(UsageCounter)
@@ -131,7 +134,7 @@ def give_back(session: Session, account_id: str, rule: Rule, taken: Taken) -> No
 
 def count(session: Session, account_id: str, rule: str, key: str) -> None:
     """Count something that has no limit of its own."""
-    _make_counter(session, account_id, rule, key)
+    _hold(session, account_id, rule, [key])
     _up(session, account_id, rule, key, most=None)
 
 
@@ -139,6 +142,7 @@ def reset(session: Session, account: Account, rule: Rule, *, by: Account | None,
     """Let an account begin again from zero, in the day, the month and the lifetime that run now."""
     now = utc_now()
     keys = [key_of(period, now) for period in _COUNTED]
+    _hold(session, account.id, rule, keys)
     before = {key: used_in(session, account.id, rule, key) for key in keys}
     session.execute(
         update(UsageCounter)
@@ -167,7 +171,7 @@ def checks_left(session: Session, account: Account) -> Quota:
         Submission.account_id == account.id, Submission.created_at > now - _MINUTE
     )
     number, first = session.execute(sent).one()
-    resets_at = first + _MINUTE if first is not None and limit.amount is not None else None
+    resets_at = first + _MINUTE if number and limit.amount is not None else None
     return Quota(limit, number, resets_at, plan=plans.plan_of(session, account.id).title)
 
 
@@ -196,10 +200,21 @@ def _usable(account_id: str, rule: Rule, now: datetime) -> tuple[Any, ...]:
     )
 
 
-def _make_counter(session: Session, account_id: str, rule: str, key: str) -> None:
+def _hold(session: Session, account_id: str, rule: str, keys: list[str]) -> None:
+    """Make counters where there are none, and lock them all, always in the same order."""
+    if not keys:
+        return
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
-    row = {"account_id": account_id, "rule": str(rule), "period_key": key, "used": 0, "epoch": 0}
-    session.execute(dialect.insert(UsageCounter).values(row).on_conflict_do_nothing())
+    rows = [
+        {"account_id": account_id, "rule": str(rule), "period_key": key, "used": 0, "epoch": 0} for key in sorted(keys)
+    ]
+    session.execute(dialect.insert(UsageCounter).values(rows).on_conflict_do_nothing())
+    session.execute(
+        select(UsageCounter.period_key)
+        .where(UsageCounter.account_id == account_id, UsageCounter.rule == str(rule), UsageCounter.period_key.in_(keys))
+        .order_by(UsageCounter.period_key)
+        .with_for_update()
+    )
 
 
 def _up(session: Session, account_id: str, rule: str, key: str, *, most: int | None) -> bool:
@@ -214,7 +229,7 @@ def _epochs(session: Session, account_id: str, rule: str, keys: list[str]) -> di
             UsageCounter.account_id == account_id, UsageCounter.rule == str(rule), UsageCounter.period_key.in_(keys)
         )
     )
-    return dict(rows.tuples().all())
+    return dict(iter(rows))
 
 
 def _counter(account_id: str, rule: str, key: str) -> tuple[Any, ...]:
