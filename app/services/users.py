@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
@@ -130,7 +130,10 @@ def named(session: Session, name: str) -> Account:
 def locked(session: Session, name: str) -> Account:
     """Return an account that nobody else changes until this transaction is over. Raises NotFound."""
     account = named(session, name)
-    plans.lock_account(session, account.id)
+    # with the administrators, who may have to be counted (`refuse_last_admin`), and all in one order: if each locked
+    # the account first and the rest later, two who go for each other would wait for ever
+    together = select(Account.id).where(or_(Account.id == account.id, Account.role == Role.ADMIN))
+    session.execute(together.order_by(Account.id).with_for_update())
     return session.get_one(Account, account.id, populate_existing=True)
 
 

@@ -243,7 +243,7 @@ def test_plans_do_not_bind_those_who_teach(database: Database, new_account: Call
 )
 def test_limit_that_cannot_be_is_refused(facts: dict[str, object]) -> None:
     """With a sentence that says what can."""
-    with pytest.raises(LimitRefused, match="is (a whole number from|one of)"):
+    with pytest.raises(LimitRefused, match=r"is (a whole number from|one of)"):
         plans.checked(MESSAGES, facts)
 
 
