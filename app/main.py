@@ -7,10 +7,28 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from app.settings import Settings
-from app.web import attempts, courses, exercises, health, problems, reference, sessions, submissions
+from app.web import (
+    admin,
+    admin_audit,
+    admin_codes,
+    admin_plans,
+    admin_tutor,
+    admin_users,
+    admin_users_api,
+    attempts,
+    codes,
+    courses,
+    exercises,
+    health,
+    problems,
+    reference,
+    sessions,
+    submissions,
+)
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
+from app.web.redeeming import CodeTries
 from app.web.site import Site
 
 
@@ -27,9 +45,11 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=site.lifespan,
     )
     app.state.site = site
+    app.state.code_tries = CodeTries()
     problems.install(app, site.pages)
     problems.install_database(app, site.pages)
-    for noun in (submissions, sessions, health, reference, courses, exercises, attempts):
+    administration = (admin, admin_plans, admin_users, admin_users_api, admin_codes, admin_audit, admin_tutor)
+    for noun in (submissions, sessions, codes, health, reference, courses, exercises, attempts, *administration):
         app.include_router(noun.router)
     app.mount("/static", CachedFiles(directory=STATIC), name="static")
 

@@ -149,9 +149,9 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 _MEANINGS = {
     400: "The body is not JSON in UTF-8.",
     401: "Neither a token nor a cookie that is known.",
-    403: "A browser sent this from a page of another site.",
+    403: "The account may not do this, or a browser sent it from a page of another site.",
     404: "There is no such thing, or it is another’s.",
-    409: "The Idempotency-Key or the client message id was used for something else, or is being answered.",
+    409: "It does not fit how things stand, such as an Idempotency-Key that was used for something else.",
     413: "More than can be taken.",
     422: "Something in the request is not right: `detail` says what.",
     429: "A limit is reached: `rule` says which, `limit`, `used` and `resets_at` how it stands.",
