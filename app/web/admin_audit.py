@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
+from app.clock import utc_now
 from app.models import AuditEntry
 from app.services import audit
 from app.services.audit import AuditFilter
@@ -93,7 +94,7 @@ def get_audit_table(
     """Send all entries that fit the filters as a table, the newest first."""
     asked = {"actor": actor, "action": action, "subject": subject, "since": since, "until": until}
     wanted, _ = _wanted(asked)
-    name = f"kelolo-audit-{datetime.now(UTC):%Y-%m-%d}.csv"
+    name = f"kelolo-audit-{utc_now():%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return StreamingResponse(_table(site, wanted), media_type="text/csv; charset=utf-8", headers=headers)
 

@@ -119,7 +119,9 @@ def _read(form: Form, known: list[str]) -> tuple[Offer, int, str]:
 
 def _page(site: SiteOfRequest, admin: CurrentAdmin, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
     with site.database.read() as session:
-        shown: dict[str, Any] = {"batches": codes.list_batches(session), "plans": plans.list_plans(session)}
+        known = plans.list_plans(session)
+        shown: dict[str, Any] = {"batches": codes.list_batches(session), "plans": known}
+    shown["titles"] = {plan.name: plan.title for plan in known}
     most = {"codes": MOST_CODES, "days": MOST_DAYS, "label": LABEL_LIMIT}
     return admin_page(site, admin, "admin/codes.html", edited=edited, most=most, **shown, **telling)
 

@@ -99,9 +99,11 @@ def post_user(*, site: SiteOfRequest, admin: CurrentAdmin, user_id: str, what: s
 def _user_page(site: SiteOfRequest, admin: Account, user_id: str, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
     with site.database.read() as session:
         account = users.named(session, user_id)
+        known = plans.list_plans(session)
         shown: dict[str, Any] = {
             "user": users.picture(session, account),
-            "plans": plans.list_plans(session),
+            "plans": known,
+            "titles": {plan.name: plan.title for plan in known},
             "entries": audit.find(session, AuditFilter(subject=account.id), limit=_ENTRIES),
         }
     return admin_page(

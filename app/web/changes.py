@@ -47,7 +47,7 @@ def changes(entry: AuditEntry) -> Changes:
     """Return what an entry says, without what stayed as it was."""
     before, after = dict(_flat(entry.before or {})), dict(_flat(entry.after or {}))
     names = [*before, *(name for name in after if name not in before)]
-    differing = [name for name in names if before.get(name) != after.get(name)]
+    differing = [name for name in names if before.get(name, _NOTHING) != after.get(name, _NOTHING)]
     return Changes(
         deed=_DEEDS.get(entry.action, entry.action),
         differences=[Difference(name, before.get(name), after.get(name)) for name in differing],

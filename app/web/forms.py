@@ -9,12 +9,13 @@ no longer how things stand, somebody else was quicker, and is not overwritten.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from hashlib import sha256
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
+from app.clock import utc_now
 from app.errors import EditedMeanwhile
 
 Value = TypeVar("Value")
@@ -69,16 +70,16 @@ class Form:
         """Return a whole number, or None if the field was left empty."""
         return self.whole(name, least=least, most=most) if self.typed.get(name, "").strip() else None
 
-    def end_of_day(self, name: str, *, past: bool = False) -> datetime | None:
-        """Return the moment at which a day is over, in UTC; None if the field was left empty."""
+    def end_of_day(self, name: str) -> datetime | None:
+        """Return the last second of a day, in UTC; None if the field was left empty."""
         value = self.typed.get(name, "").strip()
         if not value:
             return None
         day = as_day(value)
         if day is None:
             return self._wrong(name, "Write a day as year-month-day, such as 2027-01-31.", None)
-        end = datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
-        return self._wrong(name, "Choose today or a later day.", None) if end <= datetime.now(UTC) and not past else end
+        end = datetime(day.year, day.month, day.day, 23, 59, 59, tzinfo=UTC)
+        return self._wrong(name, "Choose today or a later day.", None) if end <= utc_now() else end
 
     def unchanged_since(self, facts: object, *, what: str) -> None:
         """Refuse a form that was opened when things stood otherwise. Raises EditedMeanwhile."""
