@@ -160,12 +160,15 @@ def set_role(session: Session, account: Account, role: str, *, by: Account | Non
     Change what an account may do, from its next request on.
 
     Raises:
-        RoleRefused: there is no such role to give, or the account is a guest's.
+        RoleRefused: there is no such role to give.
+        NotFound: the account is a guest's, who becomes a student by signing up.
         OwnAccount: it is the account of `by`.
         LastAdmin: nobody could administer the site any more.
     """
-    if role not in GIVEN_ROLES or account.role is Role.GUEST:
+    if role not in GIVEN_ROLES:
         raise RoleRefused(role=role, roles=", ".join(GIVEN_ROLES))
+    if account.role is Role.GUEST:
+        raise NotFound(what="account with an e-mail address", name=account.id)
     before = account.role
     if before == role:
         return

@@ -52,13 +52,15 @@ def test_administrator_corrects_a_limit_and_reads_what_it_means(sign_in: SignIn,
     page.get_by_role("link", name="Plans").click()
     page.get_by_text("Change PRO").click()
     form = page.get_by_role("group", name="Checks and runs").last
-    form.get_by_label("Amount").fill("-5")
+    form.get_by_label("Amount", exact=True).fill("-5")
     page.get_by_role("button", name="Save PRO").click()
     expect(form.get_by_text("Write a whole number from 1")).to_be_visible()
-    expect(form.get_by_label("Amount")).to_have_value("-5")
-    expect(form.get_by_label("Amount")).to_have_accessible_description("Write a whole number from 1 to 1000000.")
+    expect(form.get_by_label("Amount", exact=True)).to_have_value("-5")
+    expect(form.get_by_label("Amount", exact=True)).to_have_accessible_description(
+        "Write a whole number from 1 to 1000000."
+    )
     complaints.clear()  # the console notes the status of the refused form
-    form.get_by_label("Amount").fill("700")
+    form.get_by_label("Amount", exact=True).fill("700")
     page.get_by_label("Reason").last.fill("A larger class")
     page.get_by_role("button", name="Save PRO").click()
     expect(page.get_by_text("The plan was changed.")).to_be_visible()

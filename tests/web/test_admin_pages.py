@@ -245,7 +245,8 @@ def test_batch_that_cannot_be_is_not_made(submit: Submit, fields: dict[str, str]
 def test_ceilings_of_the_tutor_are_changed_by_their_form(client: TestClient, submit: Submit) -> None:
     """And whoever comes second is told."""
     old = filled(client.get("/admin/tutor", headers=BROWSER).text)
-    assert submit("/admin/tutor", "/admin/tutor", **{"month_token_ceiling": "50000"}).status_code == 303
+    ceiling = {"month_token_ceiling": "50000"}
+    assert submit("/admin/tutor", "/admin/tutor", **ceiling).status_code == 303
     assert "50,000" in client.get("/admin/tutor", headers=BROWSER).text
     assert client.post("/admin/tutor", data=old | {"failures_per_day": "3"}, headers=BROWSER).status_code == 409
     assert submit("/admin/tutor", "/admin/tutor", failures_per_day="-1").status_code == 422

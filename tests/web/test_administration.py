@@ -62,7 +62,7 @@ def test_nobody_but_administrators_reaches_any_of_it(client: TestClient, token: 
     routes = administrative(client)
     assert len(routes) > 25
     for method, address in routes:
-        body = {"json": {}} if "/api/" in address else {"data": {"x": "y"}}
+        body: dict[str, Any] = {"json": {}} if "/api/" in address else {"data": {"x": "y"}}
         sent = {} if method in {"GET", "DELETE"} else body
         assert client.request(method, address, headers=header, **sent).status_code == 403, (method, address)
         assert client.request(method, address, **sent).status_code == 401, (method, address)
