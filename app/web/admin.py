@@ -10,8 +10,8 @@ from app.errors import AppError
 from app.models import Account
 from app.services import audit, plans, standing, tutoring, workers
 from app.services.audit import AuditFilter
+from app.web.admin_forms import Form, FormRefused, fingerprint
 from app.web.changes import changes
-from app.web.forms import Form, FormRefused, fingerprint
 from app.web.site import Site, SiteOfRequest
 from app.web.visitors import CurrentAdmin, called
 

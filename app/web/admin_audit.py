@@ -16,8 +16,8 @@ from app.models import AuditEntry
 from app.services import audit
 from app.services.audit import AuditFilter
 from app.web.admin import admin_page
+from app.web.admin_forms import as_day
 from app.web.admin_shapes import EntriesOut, Moment, written
-from app.web.forms import as_day
 from app.web.shapes import json_answer, problems
 from app.web.site import Site, SiteOfRequest
 from app.web.tables import safe_row

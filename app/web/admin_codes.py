@@ -11,8 +11,8 @@ from app.errors import AppError, LimitRefused
 from app.services import codes, plans
 from app.services.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS, Batch, Offer
 from app.web.admin import admin_page, done, told
+from app.web.admin_forms import Form, FormRefused, SentForm, fingerprint
 from app.web.admin_shapes import REASON_LIMIT, BatchesOut, BatchIn, MadeOut, ResetIn, RevokedOut, written
-from app.web.forms import Form, FormRefused, SentForm, fingerprint
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
 from app.web.tables import safe_row

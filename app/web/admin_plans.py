@@ -9,8 +9,8 @@ from app.models import Rule
 from app.services import plans
 from app.services.plans import LEAST, MOST, PERIODS, Limit, PlanView
 from app.web.admin import admin_page, done, told
+from app.web.admin_forms import Form, FormRefused, SentForm
 from app.web.admin_shapes import REASON_LIMIT, PlanIn, PlanOut, PlansOut, plan_facts
-from app.web.forms import Form, FormRefused, SentForm
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
 from app.web.visitors import CurrentAdmin

@@ -9,8 +9,8 @@ from app.errors import EditedMeanwhile, LimitRefused
 from app.services import tutoring
 from app.services.tutoring import MOST_FAILURES, MOST_TOKENS, Policy
 from app.web.admin import admin_page, done, told
+from app.web.admin_forms import FormRefused, SentForm
 from app.web.admin_shapes import REASON_LIMIT, PolicyIn, TutorOut
-from app.web.forms import FormRefused, SentForm
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
 from app.web.visitors import CurrentAdmin

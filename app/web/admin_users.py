@@ -21,9 +21,9 @@ from app.services.audit import AuditFilter
 from app.services.plans import MOST
 from app.services.users import GIVEN_ROLES, Order, Wanted
 from app.web.admin import admin_page, done, told
+from app.web.admin_forms import Form, FormRefused, SentForm
 from app.web.admin_plans import limit_context, read_limit
 from app.web.admin_shapes import REASON_LIMIT
-from app.web.forms import Form, FormRefused, SentForm
 from app.web.site import SiteOfRequest
 from app.web.visitors import CurrentAdmin
 

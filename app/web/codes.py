@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from app.errors import AppError, CodeNotNeeded, CodeRefused, SignUpFirst, TooManyCodes
 from app.models import Account, Rule
 from app.services import codes, plans, usage
+from app.web.admin_forms import SentForm
 from app.web.admin_shapes import Strict, written
-from app.web.forms import SentForm
 from app.web.redeeming import CodeTries
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
