@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any, cast
 from urllib.parse import quote
 
 from sqlalchemy import ColumnElement, Select, column, delete, func, literal_column, or_, select, table
@@ -115,14 +116,16 @@ def _match_sqlite(words: list[str]) -> Select[tuple[str, str, str]]:
 def _match_postgresql(words: list[str]) -> Select[tuple[str, str, str]]:
     known: ColumnElement[str] = literal_column("passage.words")
     query = func.to_tsquery(literal_column("'english'::regconfig"), " | ".join(f"'{word}'" for word in words))
-    weights = literal_column(f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]")  # of D, C, B and A; none above 1
+    weights: ColumnElement[Any] = literal_column(
+        f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]"
+    )  # of D, C, B and A; none above 1
     long_texts_count_less = 1
     rank: ColumnElement[float] = func.ts_rank_cd(weights, known, query, long_texts_count_less)
     return _columns().where(known.op("@@")(query)).order_by(rank.desc(), PassageRow.position)
 
 
 def _columns() -> Select[tuple[str, str, str]]:
-    return select(PassageRow.title, PassageRow.text, PassageRow.anchor)
+    return cast("Select[tuple[str, str, str]]", select(PassageRow.title, PassageRow.text, PassageRow.anchor))
 
 
 def _address(exercise_id: str, anchor: str) -> str:

@@ -61,8 +61,7 @@ class House:
             finally:
                 web.kill()
                 web.wait()
-                if web.stdout:
-                    web.stdout.close()
+                web.stdout.close()
 
     def client(self, address: str) -> httpx2.AsyncClient:
         """Return a program with the student's token."""
