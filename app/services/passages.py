@@ -116,9 +116,8 @@ def _match_sqlite(words: list[str]) -> Select[tuple[str, str, str]]:
 def _match_postgresql(words: list[str]) -> Select[tuple[str, str, str]]:
     known: ColumnElement[str] = literal_column("passage.words")
     query = func.to_tsquery(literal_column("'english'::regconfig"), " | ".join(f"'{word}'" for word in words))
-    weights: ColumnElement[Any] = literal_column(
-        f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]"
-    )  # of D, C, B and A; none above 1
+    # of D, C, B and A; none above 1
+    weights: ColumnElement[Any] = literal_column(f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]")
     long_texts_count_less = 1
     rank: ColumnElement[float] = func.ts_rank_cd(weights, known, query, long_texts_count_less)
     return _columns().where(known.op("@@")(query)).order_by(rank.desc(), PassageRow.position)

@@ -53,8 +53,8 @@ class House:
         command = [program, "web", "--port", "0", "--data", str(self.data)]
         with (self.data / "web.log").open("a") as log:
             web = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+            assert web.stdout is not None
             try:
-                assert web.stdout is not None
                 said = web.stdout.readline()
                 assert "is ready on " in said, (self.data / "web.log").read_text()
                 yield said.split()[-1], web
