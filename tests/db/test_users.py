@@ -115,7 +115,7 @@ def test_block_ends_sessions_and_tokens(database: Database, account: Account) ->
     assert account.email
     with database.write() as session:
         token = accounts.create_token(session, email=account.email)
-        _, cookie = accounts.use_link(session, accounts.create_link(session, email=account.email))
+        cookie = accounts.open_session(session, account)
         known = users.named(session, account.id)
         users.block(session, known, by=None)
         users.unblock(session, known, by=None)
