@@ -32,6 +32,7 @@ from app.models import (
     TutorMessage,
     UsageCounter,
 )
+from app.services.users import refuse_last_admin
 
 # In the order in which they can be deleted: what refers to another goes before it.
 _OF_SUBMISSIONS = (Job, GradingRun)
@@ -48,7 +49,6 @@ _OF_ACCOUNTS = (
     ApiToken,
     BrowserSession,
 )
-from app.services.users import refuse_last_admin
 
 _SECRET = {
     "actor",

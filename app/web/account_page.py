@@ -222,6 +222,7 @@ def _page(
     page = site.pages.page(
         "accounts/account.html",
         status=status,
+        account=account,
         browsers=browsers,
         provider=site.provider.title if site.provider else None,
         scopes=accounts.default_scopes(account).split(),
