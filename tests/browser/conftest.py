@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from app.db import Database
+from app.services import accounts
 from app.settings import ROOT
 
 # Chromium talks to nobody but the server under test.
@@ -45,6 +47,7 @@ SCREENS = {
 }
 
 OpenPage = Callable[..., Page]
+SignIn = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
@@ -115,6 +118,22 @@ def open_page(chromium: Browser, address: str, complaints: list[str]) -> Iterato
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+@pytest.fixture
+def sign_in(open_page: OpenPage, data_folder: Path) -> SignIn:
+    """Return a function that opens a browser in which somebody is signed in."""
+
+    def enter(email: str, role: str, screen: str = "light") -> Page:
+        with Database(f"sqlite:///{data_folder / 'kelolo.db'}").write() as session:
+            accounts.add_user(session, email=email, role=role)
+            link = f"/sign-in/{accounts.create_link(session, email=email)}"
+        page = open_page(link, **SCREENS[screen])
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(lambda address: "/sign-in/" not in address)
+        return page
+
+    return enter
 
 
 def editor_of(page: Page) -> Locator:

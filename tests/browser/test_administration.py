@@ -1,35 +1,17 @@
 """An administrator changes a limit, finds a user and makes codes, in a real browser, on every screen."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from app.db import Database
 from app.services import accounts, plans
-from tests.browser.conftest import SCREENS, OpenPage, violations
+from tests.browser.conftest import SCREENS, SignIn, violations
 
 PAGES = ["/admin", "/admin/plans", "/admin/users", "/admin/codes", "/admin/tutor", "/admin/audit"]
 
 pytestmark = pytest.mark.xdist_group("browser")
-SignIn = Callable[..., Page]
-
-
-@pytest.fixture
-def sign_in(open_page: OpenPage, data_folder: Path) -> SignIn:
-    """Return a function that opens a browser in which somebody is signed in."""
-
-    def enter(email: str, role: str, screen: str = "light") -> Page:
-        with Database(f"sqlite:///{data_folder / 'kelolo.db'}").write() as session:
-            accounts.add_user(session, email=email, role=role)
-            link = f"/sign-in/{accounts.create_link(session, email=email)}"
-        page = open_page(link, **SCREENS[screen])
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url(lambda address: "/sign-in/" not in address)
-        return page
-
-    return enter
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -70,8 +70,8 @@ def visit(client: TestClient, provider: FakeProvider) -> Visit:
 def test_newcomer_gets_an_account_and_keeps_the_work(client: TestClient, visit: Visit) -> None:
     """The guest's own account becomes it, confirmed, and one goes on to where one came from."""
     client.get(PAGE)
-    guest = me(client)
     client.post(SUBMISSIONS, json={"source": "mine = 1"})
+    guest = me(client)
     answer = visit()
     assert (answer.status_code, answer.headers["Location"]) == (303, PAGE)
     assert me(client) == guest | {"email": ADA, "role": "student"}
