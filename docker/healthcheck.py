@@ -19,7 +19,7 @@ SILENT_AFTER_S = 60.0
 
 def web_is_well(port: str) -> bool:
     """Ask it."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE_S) as answer:  # noqa: S310
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE_S) as answer:
         return bool(answer.status == 200)  # noqa: PLR2004
 
 

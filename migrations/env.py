@@ -8,6 +8,7 @@ from alembic import context
 from sqlalchemy import Connection, text
 
 from app.db import Database
+from app.db.migrate import is_modelled
 from app.models import Base
 from app.settings import Settings
 
@@ -26,6 +27,7 @@ def migrate(connection: Connection) -> None:
         target_metadata=Base.metadata,
         transactional_ddl=True,
         compare_type=True,
+        include_name=is_modelled,
         render_as_batch=connection.dialect.name == "sqlite",
     )
     with context.begin_transaction():

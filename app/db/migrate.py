@@ -1,5 +1,7 @@
 """Bringing a database to the newest tables, or back. The steps stand in `migrations/`."""
 
+from collections.abc import Mapping
+
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -45,3 +47,15 @@ def is_known(revision: str) -> bool:
     """Say whether a step is one of those in `migrations/`, and not of a newer Kelolo."""
     script = ScriptDirectory.from_config(_config(None))
     return any(step.revision == revision for step in script.walk_revisions())
+
+
+def is_modelled(name: str | None, kind: str, parents: Mapping[str, str | None]) -> bool:
+    """
+    Say whether the models are to know of something in the database.
+
+    What only serves the full-text search is different in each kind of database, so it stands in the steps alone:
+    in SQLite a table of its own with the tables behind it, in PostgreSQL a column that is worked out, and its index.
+    """
+    if kind == "table":
+        return not str(name).startswith("passage_search")
+    return parents.get("table_name") != "passage" or name not in {"words", "ix_passage_words"}

@@ -17,7 +17,7 @@ from app.clients.backups import BackupRefused, postgresql, sqlite
 from app.clients.backups.files import require_sum, temporary, whole_file
 from app.clock import Clock, utc_now
 from app.db import Database
-from app.db.migrate import is_current, is_known, revision_of, upgrade
+from app.db.migrate import is_current, is_known, is_modelled, revision_of, upgrade
 from app.services import workers
 from app.services.owners import dead_among
 
@@ -111,7 +111,8 @@ def _require_kind(database: Database, source: Path) -> None:
 def _holds_something(database: Database) -> bool:
     try:
         with database.read() as session:
-            names = set(inspect(session.connection()).get_table_names()) - FILLED_BY_MIGRATIONS - _TELLS_NOTHING
+            there = set(inspect(session.connection()).get_table_names()) - FILLED_BY_MIGRATIONS - _TELLS_NOTHING
+            names = {name for name in there if is_modelled(name, "table", {})}
             quote = session.connection().dialect.identifier_preparer.quote
             return any(session.scalar(text(f"SELECT 1 FROM {quote(name)} LIMIT 1")) for name in sorted(names))  # noqa: S608
     except DatabaseError:

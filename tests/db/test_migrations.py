@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, inspect, make_url, text
 
 from app.db import Database
-from app.db.migrate import downgrade, is_current, upgrade
+from app.db.migrate import downgrade, is_current, is_modelled, upgrade
 from app.models import Base
 
 
@@ -35,9 +35,10 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
 
 
 def tables(database: Database) -> set[str]:
-    """Return the names of all tables."""
+    """Return the names of all tables, apart from those in which SQLite keeps its index of words."""
     with database.read() as session:
-        return set(inspect(session.connection()).get_table_names())
+        names = inspect(session.connection()).get_table_names()
+    return {name for name in names if is_modelled(name, "table", {})}
 
 
 def test_steps_lead_up_and_down_and_up_again(empty: Database) -> None:
@@ -45,7 +46,8 @@ def test_steps_lead_up_and_down_and_up_again(empty: Database) -> None:
     upgrade(empty)
     assert tables(empty) == {*Base.metadata.tables, "alembic_version"}
     downgrade(empty, "base")
-    assert tables(empty) == {"alembic_version"}
+    with empty.read() as session:
+        assert inspect(session.connection()).get_table_names() == ["alembic_version"]
     upgrade(empty)
     assert tables(empty) == {*Base.metadata.tables, "alembic_version"}
 
@@ -54,7 +56,9 @@ def test_steps_end_at_what_the_models_say(empty: Database) -> None:
     """No column, key or index is in the one and not in the other."""
     upgrade(empty)
     with empty.write() as session:
-        context = MigrationContext.configure(session.connection(), opts={"compare_type": True})
+        context = MigrationContext.configure(
+            session.connection(), opts={"compare_type": True, "include_name": is_modelled}
+        )
         assert compare_metadata(context, Base.metadata) == []
 
 
