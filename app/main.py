@@ -12,6 +12,7 @@ from app.web import (
     attempts,
     courses,
     exercises,
+    figures,
     health,
     hints,
     oidc,
@@ -24,6 +25,7 @@ from app.web import (
     submissions,
     tutor,
 )
+from app.web.access import Access
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
@@ -45,7 +47,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.site = site
     problems.install(app, site.pages)
     problems.install_database(app, site.pages)
-    for noun in (submissions, sessions, health, reference, courses, exercises, attempts, hints, tutor):
+    for noun in (submissions, sessions, health, figures, reference, courses, exercises, attempts, hints, tutor):
         app.include_router(noun.router)
     for way_in in (sign_in, sign_up, recovery, oidc, account_page):
         app.include_router(way_in.router)
@@ -55,6 +57,7 @@ def create_app(settings: Settings) -> FastAPI:
         return problems.answer(request, problem, pages=site.pages)
 
     app.add_middleware(Guards, answer=answer)
+    app.add_middleware(Access)  # the last is the outermost
     return app
 
 

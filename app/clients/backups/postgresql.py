@@ -73,6 +73,7 @@ def revision_in(path: Path) -> str | None:
 def require_unused(url: URL) -> None:
     """Raise BackupRefused if anyone but us is connected."""
     with _connected(url) as connection:
+        others = 0
         for _ in range(_LOOKS):
             others = _number(connection, _OTHERS)
             if not others:
