@@ -1,5 +1,6 @@
 """What all processes together have counted."""
 
+from sqlalchemy import Double
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db import Base
@@ -12,4 +13,4 @@ class Figure(Base):
 
     sample: Mapped[str] = mapped_column(primary_key=True)
     """Name and labels, as JSON."""
-    value: Mapped[float]
+    value: Mapped[float] = mapped_column(Double)

@@ -18,7 +18,7 @@ def upgrade() -> None:
     op.create_table(
         "figure",
         sa.Column("sample", sa.String(), nullable=False),
-        sa.Column("value", sa.Float(), nullable=False),
+        sa.Column("value", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("sample", name="pk_figure"),
     )
     op.add_column("submission", sa.Column("request_id", sa.String(), nullable=True))

@@ -245,10 +245,10 @@ def main() -> int:
     start.add_argument("out", type=Path)
     start.add_argument("--data", default="")
     start.add_argument("--env", action="append", default=[])
-    start.add_argument("command", nargs="*")
-    args = parser.parse_args()
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    args, command = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1 :]
     if args.what == "run":
-        return run(args.out.resolve(), args.command, data=args.data, env=dict(one.split("=", 1) for one in args.env))
+        return run(args.out.resolve(), command, data=args.data, env=dict(one.split("=", 1) for one in args.env))
     out = args.out.resolve()
     out.mkdir(parents=True)
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
