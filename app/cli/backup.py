@@ -37,7 +37,11 @@ def write_backup(args: argparse.Namespace) -> int:
 
 def put_back(args: argparse.Namespace) -> int:
     """Put it back and say where the old one is."""
-    done = backups.restore(Database(settings_from(args).database_url), args.file.absolute(), force=args.force)
+    database = Database(settings_from(args).database_url)
+    try:
+        done = backups.restore(database, args.file.absolute(), force=args.force)
+    finally:
+        database.dispose()
     if not done.compared:
         sys.stderr.write(f"There is no {args.file.name}.sha256 beside {args.file}, so its sum was not compared.\n")
     print(f"The database is what it was in {args.file}{', brought up to date' if done.migrated else ''}.")
