@@ -23,107 +23,13 @@ _TITLE_COUNTS = 4.0  # as much as a word in the text
 
 # Words of questions rather than of what they are about. SQLite knows none by itself, and finds "what" everywhere.
 _EMPTY_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "am",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "but",
-        "by",
-        "can",
-        "cant",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doesnt",
-        "dont",
-        "explain",
-        "for",
-        "from",
-        "get",
-        "give",
-        "had",
-        "has",
-        "have",
-        "he",
-        "help",
-        "here",
-        "hey",
-        "hi",
-        "how",
-        "i",
-        "if",
-        "im",
-        "in",
-        "into",
-        "is",
-        "isnt",
-        "it",
-        "its",
-        "just",
-        "know",
-        "like",
-        "me",
-        "mean",
-        "means",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "out",
-        "please",
-        "really",
-        "s",
-        "she",
-        "should",
-        "so",
-        "some",
-        "t",
-        "tell",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "they",
-        "thing",
-        "this",
-        "to",
-        "too",
-        "understand",
-        "us",
-        "use",
-        "very",
-        "want",
-        "was",
-        "we",
-        "were",
-        "what",
-        "whats",
-        "when",
-        "where",
-        "which",
-        "who",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
+    """
+    a about am an and any are as at be been but by can cant could did do does doesnt dont explain for from get
+    give had has have he help here hey hi how i if im in into is isnt it its just know like me mean means my no
+    not of on or our out please really s she should so some t tell than that the their them then there they
+    thing this to too understand us use very want was we were what whats when where which who why will with
+    would you your
+    """.split()  # noqa: SIM905  a list would take a line for each
 )
 
 
@@ -193,7 +99,7 @@ def _places(lesson: authoring.Lesson) -> list[_Place]:
     return of_text + [_Place(one.id, TASK_TITLE, TASK_ANCHOR, one.statement) for one in lesson.exercises]
 
 
-def _match_sqlite(words: list[str]) -> Select[tuple[str, str, str]]:
+def _match_sqlite(words: list[str]) -> Select[str, str, str]:
     search = table("passage_search", column("rowid"))
     # Each word in quotes: FTS5 then reads it as text, whatever it would mean in a query.
     query = " OR ".join(f'"{word}"' for word in words)
@@ -206,16 +112,18 @@ def _match_sqlite(words: list[str]) -> Select[tuple[str, str, str]]:
     )
 
 
-def _match_postgresql(words: list[str]) -> Select[tuple[str, str, str]]:
+def _match_postgresql(words: list[str]) -> Select[str, str, str]:
     known: ColumnElement[str] = literal_column("passage.words")
     query = func.to_tsquery(literal_column("'english'::regconfig"), " | ".join(f"'{word}'" for word in words))
-    weights = literal_column(f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]")  # of D, C, B and A; none above 1
+    weights: ColumnElement[str] = literal_column(
+        f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]"
+    )  # of D, C, B and A; none above 1
     long_texts_count_less = 1
     rank: ColumnElement[float] = func.ts_rank_cd(weights, known, query, long_texts_count_less)
     return _columns().where(known.op("@@")(query)).order_by(rank.desc(), PassageRow.position)
 
 
-def _columns() -> Select[tuple[str, str, str]]:
+def _columns() -> Select[str, str, str]:
     return select(PassageRow.title, PassageRow.text, PassageRow.anchor)
 
 

@@ -4,11 +4,12 @@ from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.services import exercises, figures, workers
+from app.web.admin import admin_page
 from app.web.figures import in_words
 from app.web.problems import Problem, document
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
-from app.web.visitors import CurrentAdmin, called
+from app.web.visitors import CurrentAdmin
 
 router = APIRouter(tags=["health"])
 
@@ -21,14 +22,14 @@ _NOT_READY = Problem(
 
 
 @router.get("/admin/health", include_in_schema=False)
-def get_health(site: SiteOfRequest, admin: CurrentAdmin) -> Response:
+def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
     """Show an administrator what `/readyz` says: who grades, what waits, and whether the walls hold."""
     site.write_figures()
     with site.database.read() as session:
         now, totals = figures.snapshot(session, site.queue), figures.totals(session)
-    return site.pages.page(
+    return admin_page(
+        site,
         "admin/health.html",
-        who=called(admin),
         now=now,
         walls=workers.by_wall(now.walls),
         counted=in_words(now, totals),
