@@ -20,6 +20,7 @@ from app.web import (
     codes,
     courses,
     exercises,
+    figures,
     health,
     hints,
     oidc,
@@ -32,6 +33,7 @@ from app.web import (
     submissions,
     tutor,
 )
+from app.web.access import Access
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
@@ -53,7 +55,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.site = site
     problems.install(app, site.pages)
     problems.install_database(app, site.pages)
-    nouns = (submissions, sessions, codes, health, reference, courses, exercises, attempts, hints, tutor)
+    nouns = (submissions, sessions, codes, health, figures, reference, courses, exercises, attempts, hints, tutor)
     ways_in = (sign_in, sign_up, recovery, oidc, account_page)
     administration = (admin, admin_plans, admin_users, admin_users_api, admin_codes, admin_audit, admin_tutor)
     for noun in (*nouns, *ways_in, *administration):
@@ -64,6 +66,7 @@ def create_app(settings: Settings) -> FastAPI:
         return problems.answer(request, problem, pages=site.pages)
 
     app.add_middleware(Guards, answer=answer)
+    app.add_middleware(Access)  # the last is the outermost
     return app
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretBytes, SecretStr, model_validator
@@ -17,6 +17,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parent.parent
 """The repository, where templates, static files, migrations and exercises stand."""
+
+_SECRETS = Path("/run/secrets")
+"""Where containers find what must not stand in their environment: a file for each setting, such as kelolo_smtp_url."""
 
 
 def _absolute(path: Path) -> Path:
@@ -61,7 +64,9 @@ def _reachable(host: str) -> str:
 class Settings(BaseSettings):
     """Everything that differs from one installation to the next. Frozen once built."""
 
-    model_config = SettingsConfigDict(env_prefix="KELOLO_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="KELOLO_", frozen=True, extra="ignore", secrets_dir=_SECRETS if _SECRETS.is_dir() else None
+    )
 
     data: Path = Field(
         default=Path("data"),
@@ -124,6 +129,15 @@ class Settings(BaseSettings):
     unsafe: bool = Field(
         default=False,
         description="Grade even where a wall round students' code is missing. Only on a loopback address.",
+    )
+    log_format: Literal["auto", "console", "json"] = Field(
+        default="auto",
+        description="How the log is written: console for eyes, json for machines; auto is console on a terminal only.",
+    )
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="Bearer token that may read /metrics. Without one, only this machine may, and not through a proxy.",
     )
     exercises: Path = Field(
         default=ROOT / "exercises", description="Folder of courses that `kelolo serve` imports at start."

@@ -153,6 +153,11 @@ class Grader:
         self._places.tidy()
 
     @property
+    def restarts(self) -> int:
+        """How many warm processes were started in the place of another."""
+        return self._places.restarts
+
+    @property
     def in_namespaces(self) -> bool:
         """Are the warm processes in worlds of their own?"""
         return self._places.namespaces

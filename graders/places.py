@@ -60,6 +60,7 @@ class Places:
         self._uid = uid_for(next(_numbers))
         self._warm: dict[str, WarmProcess] = {}
         self._spare: dict[str, Place] = {}
+        self.restarts = 0
         self._left: list[Path] = []  # folders of runs that have ended
 
     def open(self) -> None:
@@ -141,6 +142,7 @@ class Places:
         return folder
 
     def _replace(self, role: str) -> None:
+        self.restarts += 1
         self._start(role).wait_until_ready()
 
     def _start(self, role: str) -> WarmProcess:

@@ -4,6 +4,7 @@ import argparse
 
 from pydantic import ValidationError
 
+from app import logs
 from app.db import Database
 from app.db.migrate import is_current
 from app.errors import AppError
@@ -35,10 +36,12 @@ def settings_from(args: argparse.Namespace) -> Settings:
     """
     given = {name: getattr(args, name, None) for name in _FROM_ARGUMENTS}
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         lines = [_line(str(one["loc"][0] if one["loc"] else one["type"]), one["msg"]) for one in error.errors()]
         raise SettingRefused(problems="\n".join(lines)) from None
+    logs.configure(settings.log_format)  # until here nobody could know
+    return settings
 
 
 def open_database(args: argparse.Namespace) -> Database:

@@ -160,7 +160,8 @@ def _run_web(settings: Settings, listener: socket.socket) -> int:
     config = uvicorn.Config(
         app,
         timeout_graceful_shutdown=SHUTDOWN_S,
-        log_level="warning",
+        log_config=None,  # what it has to say goes through `app.logs`
+        access_log=False,  # it would name addresses as they are; app.web.access names routes
         server_header=False,
         proxy_headers=bool(settings.forwarded_allow_ips),
         forwarded_allow_ips=settings.forwarded_allow_ips or None,

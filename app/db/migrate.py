@@ -38,6 +38,18 @@ def is_current(database: Database) -> bool:
         return set(context.get_current_heads()) == set(script.get_heads())
 
 
+def revision_of(database: Database) -> str | None:
+    """Return the step that a database stands at; None where none was applied."""
+    with database.read() as session:
+        return MigrationContext.configure(session.connection()).get_current_revision()
+
+
+def is_known(revision: str) -> bool:
+    """Say whether a step is one of those in `migrations/`, and not of a newer Kelolo."""
+    script = ScriptDirectory.from_config(_config(None))
+    return any(step.revision == revision for step in script.walk_revisions())
+
+
 def is_modelled(name: str | None, kind: str, parents: MutableMapping[Any, str | None]) -> bool:
     """
     Say whether the models are to know of something in the database.

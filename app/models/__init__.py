@@ -4,6 +4,7 @@ from app.db import Base
 from app.models.accounts import Account, ApiToken, BrowserSession, Identity, LinkPurpose, Role, SignInLink
 from app.models.audit import AuditEntry
 from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
+from app.models.figures import Figure
 from app.models.grading import GradingRun
 from app.models.hints import HintOpening
 from app.models.jobs import Job, JobKind, JobState
@@ -34,6 +35,7 @@ __all__ = [
     "Exercise",
     "ExerciseKind",
     "ExerciseVersion",
+    "Figure",
     "GradingRun",
     "Grant",
     "HintOpening",

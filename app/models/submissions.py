@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped, Mapper, mapped_column, relationship
 
 from app.clock import utc_now
 from app.db import Base, new_id
+from app.logs import current_request
 from app.models.exercises import ExerciseVersion
 
 
@@ -35,6 +36,8 @@ class Submission(Base):
     source: Mapped[str]
     idempotency_key: Mapped[str | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    request_id: Mapped[str | None] = mapped_column(default=current_request)
+    """The request by which it came, as it is named in the logs."""
 
     exercise_version: Mapped[ExerciseVersion] = relationship(lazy="raise")
 

@@ -7,6 +7,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, defer, selectinload
 
 from app.clock import utc_now
+from app.db import new_id
 from app.models import ExerciseVersion, GradingRun, Job, Submission, SubmissionKind
 from app.services.jobs import GradingQueue, Lease
 from graders.question import Question, assignment
@@ -25,6 +26,10 @@ class GradingOrder:
     """All that a worker needs to grade one submission, with no database at hand."""
 
     submission_id: str
+    run_id: str
+    """What the run will be called, in the database and in the logs."""
+    request_id: str | None
+    """The request by which it came."""
     kind: SubmissionKind
     task: Task | Question
     source: str
@@ -44,6 +49,8 @@ def begin(session: Session, lease: Lease) -> GradingOrder:
     waited = started_at - (enqueued_at or started_at)
     return GradingOrder(
         submission_id=submission.id,
+        run_id=new_id(),
+        request_id=submission.request_id,
         kind=submission.kind,
         task=assignment(submission.exercise_version.task),
         source=submission.source,
@@ -78,6 +85,7 @@ def record(
     _append(
         session,
         GradingRun(
+            id=order.run_id,
             submission_id=order.submission_id,
             lease_token=lease.token,
             seed=order.seed,

@@ -76,6 +76,9 @@ class GradingQueue(Protocol):
     def depth(self, session: Session) -> int:
         """How many live submissions wait."""
 
+    def oldest(self, session: Session) -> datetime | None:
+        """Since when the oldest job of any kind waits; None if there is none."""
+
 
 class LeaseQueue:
     """The queue as one table. For SQLite and one machine; safe on PostgreSQL too."""
@@ -171,6 +174,10 @@ class LeaseQueue:
         """Count the live jobs that nobody has claimed."""
         waiting = select(func.count()).where(Job.state == JobState.QUEUED, Job.kind == JobKind.LIVE)
         return session.scalar(waiting) or 0
+
+    def oldest(self, session: Session) -> datetime | None:
+        """Look at the jobs that nobody has claimed."""
+        return session.scalar(select(func.min(Job.enqueued_at)).where(Job.state == JobState.QUEUED))
 
     def _claimable(self, session: Session) -> ColumnElement[bool]:
         owners = session.scalars(select(Job.lease_owner).where(Job.state == JobState.RUNNING).distinct())

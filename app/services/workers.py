@@ -32,6 +32,11 @@ def leave(session: Session, owner: str) -> None:
     session.execute(delete(Worker).where(Worker.owner == owner))
 
 
+def forget_all(session: Session) -> None:
+    """There are none: this database was just put back, and those it speaks of are of another time."""
+    session.execute(delete(Worker))
+
+
 def present(session: Session, *, now: datetime | None = None) -> Sequence[Worker]:
     """Return those that are there, the oldest first."""
     since = (now or utc_now()) - SILENT_AFTER

@@ -17,6 +17,7 @@ import structlog
 from anyio import to_thread
 from sqlalchemy.orm import Session
 
+from app import figures
 from app.clients.tutor import EngineFailed, Passage, TutorContext, TutorEngine
 from app.db import Database
 from app.errors import AnswerFailed
@@ -204,6 +205,7 @@ class AnswerDesk:
             await asyncio.shield(self._finish(answering, reservation, reason=reason, tokens=tokens))
 
     async def _finish(self, answering: Answering, reservation: Reservation, *, reason: str, tokens: int) -> None:
+        figures.tutor_answered(reason or "settled")
         if reason:
             log.warning("tutor_answer_released", message=reservation.message_id, reason=reason)
             with suppress(Exception):  # what cannot be written now is released by the lease

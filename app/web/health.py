@@ -3,8 +3,9 @@
 from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.services import exercises, workers
+from app.services import exercises, figures, workers
 from app.web.admin import admin_page
+from app.web.figures import in_words
 from app.web.problems import Problem, document
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
@@ -23,16 +24,15 @@ _NOT_READY = Problem(
 @router.get("/admin/health", include_in_schema=False)
 def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
     """Show an administrator what `/readyz` says: who grades, what waits, and whether the walls hold."""
+    site.write_figures()
     with site.database.read() as session:
-        there = workers.present(session)
-        waiting = site.queue.depth(session)
+        now, totals = figures.snapshot(session, site.queue), figures.totals(session)
     return admin_page(
         site,
         "admin/health.html",
-        workers=there,
-        slots=sum(one.slots for one in there),
-        waiting=waiting,
-        walls=workers.by_wall(workers.weakest_walls(there)),
+        now=now,
+        walls=workers.by_wall(now.walls),
+        counted=in_words(now, totals),
     )
 
 
@@ -56,8 +56,9 @@ def readyz(site: SiteOfRequest) -> Response:
             exercises.list_lessons(session)
             there = workers.present(session)
             walls, slots = workers.weakest_walls(there), sum(one.slots for one in there)
-            waiting = site.queue.depth(session)
+            waiting, oldest_s = site.queue.depth(session), figures.waited_s(session, site.queue)
     except SQLAlchemyError:
         return document(_NOT_READY)
-    ready = {"status": "ready", "workers": len(there), "slots": slots, "waiting": waiting, "walls": walls}
+    ready = {"status": "ready", "workers": len(there), "slots": slots, "waiting": waiting, "oldest_s": oldest_s}
+    ready["walls"] = walls
     return json_answer(ready)

@@ -21,6 +21,7 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from app import figures
 from app.clock import utc_now
 from app.errors import AppError, QuotaSpent
 from app.web.headers import SECURITY_HEADERS
@@ -74,9 +75,10 @@ def install(app: FastAPI, pages: Pages) -> None:
         return answer(request, _from_http(error), pages=pages)
 
     def on_fault(request: Request, error: Exception) -> Response:
-        log.error("request_failed", method=request.method, path=request.url.path, exc_info=error)
+        log.error("request_failed", method=request.method, exc_info=error)
         told = answer(request, _FAULT, pages=pages)
         told.headers.update(SECURITY_HEADERS)  # this one is made outside the guards
+        told.headers["X-Request-ID"] = request.scope.get("request_id", "")
         return told
 
     app.add_exception_handler(AppError, on_app_error)
@@ -90,7 +92,7 @@ def install_database(app: FastAPI, pages: Pages) -> None:
 
     def on_database(request: Request, error: Exception) -> Response:
         # locked for longer than a writer waits, or away for a moment: what was sent is not stored, so say when to retry
-        log.error("database_away", method=request.method, path=request.url.path, exc_info=error)
+        log.error("database_away", method=request.method, exc_info=error)
         return answer(request, _BUSY, pages=pages)
 
     app.add_exception_handler(OperationalError, on_database)
@@ -132,6 +134,7 @@ def from_app_error(error: AppError) -> Problem:
         headers["Retry-After"] = str(wait_s)
         more["retry_after_s"] = wait_s
     if isinstance(error, QuotaSpent):
+        figures.quota_denied(str(error.facts.get("rule") or error.kind))
         more |= _spent(error)
         if isinstance(resets_at := error.facts.get("resets_at"), datetime):
             headers["Retry-After"] = str(max(1, ceil((resets_at - utc_now()).total_seconds())))

@@ -1,17 +1,22 @@
 """What every request can reach: the database, the queue, the bells and the pages of one running site."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Annotated
 
-from anyio import CapacityLimiter
+import structlog
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, FastAPI, Request
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.clients.bells import WebBell, workers_listen
 from app.clients.mail import Mail, Mailer, MailFailed, OutboxMailer, SmtpMailer, read_smtp_url
 from app.clients.oidc import Provider
 from app.clients.tutor.hosted import Endpoint, HostedEngine, Patience
 from app.db import Database
+from app.figures import UNWRITTEN, WRITE_EVERY_S
+from app.services import figures
 from app.services.jobs import GradingQueue, LeaseQueue
 from app.services.tutor.retrieval import RetrievalEngine
 from app.settings import Settings
@@ -19,6 +24,8 @@ from app.web.answering import AnswerDesk
 from app.web.opening import Opening
 from app.web.pages import Pages
 from app.web.rates import Rates
+
+log = structlog.get_logger()
 
 LOOKS_AT_ONCE = 4
 """How many of those who wait may look at the database at the same instant."""
@@ -60,11 +67,26 @@ class Site:
         with suppress(MailFailed):
             self.mailer.send(mails)
 
+    def write_figures(self) -> None:
+        """Add what this process has counted to the site's totals."""
+        with UNWRITTEN.taken() as changes, self.database.write() as session:
+            figures.add(session, changes)
+
+    async def _write_figures_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(WRITE_EVERY_S)
+            try:
+                await to_thread.run_sync(self.write_figures)
+            except SQLAlchemyError:
+                log.exception("figures could not be written")  # they are still counted, and written next time
+
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
         """Listen to the bell as long as the site is served."""
         async with self.bell:
+            writing = asyncio.create_task(self._write_figures_for_ever())
             yield
+            writing.cancel()
         await self.desk.close()
         if self._hosted:
             await self._hosted.aclose()

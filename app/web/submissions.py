@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any
 
+import structlog
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
@@ -16,6 +17,7 @@ from app.web.site import Site, SiteOfRequest
 from app.web.visitors import CurrentAccount
 from app.web.waiting import LONGEST_WAIT_S, follow, look, wait_until_graded
 
+log = structlog.get_logger()
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
 IdempotencyKey = Annotated[
@@ -135,6 +137,7 @@ def store(
             queue=site.queue,
         )
         state = submissions.state_of(session, account=account, submission_id=submission.id, queue=site.queue)
+    log.info("submission stored", submission=state["id"], kind=kind.value)
     ring_workers(site.settings.data_dir)  # after the commit: a worker that looks sooner finds nothing
     return state
 

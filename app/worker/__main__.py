@@ -17,8 +17,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.parent is not None:
         die_with(args.parent)
-    logs.configure()
     settings = Settings(**({"data": args.data} if args.data else {}))
+    logs.configure(settings.log_format)
     # only a server knows who can send code: a worker by itself never does without walls
     return run_worker(settings if args.parent is not None else settings.model_copy(update={"unsafe": False}))
 

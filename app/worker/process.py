@@ -3,6 +3,7 @@
 import signal
 import sys
 import time
+from pathlib import Path
 from threading import Event, Lock
 from types import FrameType
 
@@ -10,11 +11,12 @@ import structlog
 
 from app.clients.bells import ring_workers
 from app.db import Database
-from app.services import workers
+from app.figures import UNWRITTEN
+from app.services import figures, workers
 from app.services.jobs import LeaseQueue
 from app.services.owners import this_process
 from app.settings import Settings
-from app.worker.scratch import scratch_folder
+from app.worker.scratch import scratch_folder, touch
 from app.worker.slot import Slot, Surroundings
 from app.worker.walls import REFUSED, Walls
 
@@ -57,7 +59,7 @@ def run_worker(settings: Settings) -> int:
         log.info("worker started", owner=around.owner, slots=len(slots))
         while not stop.wait(settings.lease_s / 3):
             _renew_all(slots)
-            presence.renew()
+            presence.renew(scratch)
         _end(slots, around)
         presence.end()
     database.dispose()
@@ -82,17 +84,21 @@ class _Presence:
                 workers.register(session, owner=self.owner, slots=self._slots, walls=self.walls.to_json())
             self._told = True
 
-    def renew(self) -> None:
+    def renew(self, scratch: Path) -> None:
+        """Say so again, in the database and, for whoever looks from within the same container, in the folder."""
         try:
-            with self._database.write() as session:
+            with UNWRITTEN.taken() as changes, self._database.write() as session:
                 workers.seen(session, self.owner)
+                figures.add(session, changes)
+            touch(scratch)
         except Exception:
             log.exception("presence could not be renewed")
 
     def end(self) -> None:
         try:
-            with self._database.write() as session:
+            with UNWRITTEN.taken() as changes, self._database.write() as session:
                 workers.leave(session, self.owner)
+                figures.add(session, changes)
         except Exception:
             log.exception("the end could not be told")
 

@@ -8,6 +8,7 @@ from threading import Event, Thread
 
 import structlog
 
+from app import figures
 from app.clients.bells import WorkerBell, ring_webs, ring_workers
 from app.db import Database
 from app.errors import LeaseLost
@@ -65,6 +66,7 @@ class Slot(Thread):
         self._scratch = surroundings.scratch / str(number)
         self._holding: _Holding | None = None
         self._faults = 0
+        self._restarts = 0  # of the grader in use, as far as they were counted
         self.refusal: WallsBroken | None = None
         """Why this slot will not grade."""
 
@@ -99,7 +101,7 @@ class Slot(Thread):
             self._release(holding.lease, tried=False)
 
     def _work_with_one_grader(self) -> None:
-        self._faults = 0
+        self._faults = self._restarts = 0
         self._scratch.mkdir(mode=0o711, exist_ok=True)
         with Grader(scratch=self._scratch, unsafe=self._around.walls.unsafe) as grader:
             self._around.walls.prove(grader)
@@ -124,32 +126,42 @@ class Slot(Thread):
 
     def _handle(self, grader: Grader, lease: Lease) -> None:
         self._holding = _Holding(lease=lease, since_s=time.monotonic())
-        try:
-            if lease.exhausted:
-                self._give_up(lease)
-            else:
-                self._grade(grader, lease)
-        except LeaseLost:
-            log.info("result came too late", submission=lease.submission_id)
-        except Exception:
-            # A GraderFault, or what nobody foresaw: ours in either case, never the student's.
-            self._faults += 1
-            log.exception("grading failed", submission=lease.submission_id, attempt=lease.attempt)
-            self._retry_or_give_up(lease)
-        finally:
-            self._holding = None
+        with structlog.contextvars.bound_contextvars(submission=lease.submission_id, attempt=lease.attempt):
+            try:
+                if lease.exhausted:
+                    self._give_up(lease)
+                else:
+                    self._grade(grader, lease)
+            except LeaseLost:
+                log.info("result came too late")
+            except Exception:
+                # A GraderFault, or what nobody foresaw: ours in either case, never the student's.
+                self._faults += 1
+                figures.grader_failed()
+                log.exception("grading failed")
+                self._retry_or_give_up(lease)
+            finally:
+                self._holding = None
+                self._count_restarts(grader)
+                structlog.contextvars.unbind_contextvars("run", "request")
 
     def _grade(self, grader: Grader, lease: Lease) -> None:
         self._ring(lease, "running")
         with self._around.database.read() as session:
             order = grading.begin(session, lease)
+        structlog.contextvars.bind_contextvars(run=order.run_id, request=order.request_id)
         report = _judge(grader, order)
         with self._around.database.write() as session:
             grading.record(session, lease, order, report, queue=self._around.queue, worker=self._around.owner)
         self._faults = 0
         self._ring(lease, "graded")
+        _note(order, report)
         if isinstance(order.task, Task):
             grader.prepare(order.task.limits)
+
+    def _count_restarts(self, grader: Grader) -> None:
+        figures.warm_processes_restarted(grader.restarts - self._restarts)
+        self._restarts = grader.restarts
 
     def _retry_or_give_up(self, lease: Lease) -> None:
         try:
@@ -163,6 +175,7 @@ class Slot(Thread):
     def _give_up(self, lease: Lease) -> None:
         with self._around.database.write() as session:
             grading.give_up(session, lease, queue=self._around.queue, worker=self._around.owner)
+        log.warning("gave up")
         self._ring(lease, "graded")
 
     def _release(self, lease: Lease, *, tried: bool) -> None:
@@ -173,6 +186,13 @@ class Slot(Thread):
 
     def _ring(self, lease: Lease, state: str) -> None:
         ring_webs(self._around.data, lease.submission_id, state)
+
+
+def _note(order: GradingOrder, report: Report) -> None:
+    """Tell those who watch; nothing of what the student wrote, nor of what it did."""
+    phases = {"queued": order.queued_ms, "run": report.timing_ms.run, "judge": report.timing_ms.judge}
+    figures.graded(**phases)
+    log.info("graded", verdict=report.verdict.value, **{f"{name}_ms": round(took, 1) for name, took in phases.items()})
 
 
 def _judge(grader: Grader, order: GradingOrder) -> Report:

@@ -209,6 +209,27 @@ def test_course_is_imported_from_its_own_or_its_parents_folder(data: Path, capsy
         assert news in capsys.readouterr().out
 
 
+def test_backup_and_restore_say_what_they_have_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And what they have not, in a sentence."""
+    data, file = str(tmp_path / "data"), str(tmp_path / "kelolo.backup")
+    assert main(["backup", file, "--data", data]) == 2
+    assert "There is no database" in capsys.readouterr().err
+    kelolo = Path(sys.executable).with_name("kelolo")  # by itself, or the database would still be open in here
+    subprocess.run([kelolo, "migrate", "--data", data], check=True)
+    subprocess.run([kelolo, "user", "add", "ada@example.org", "--role", "student", "--data", data], check=True)
+    assert main(["backup", file, "--data", data]) == 0
+    assert "checked" in capsys.readouterr().out
+    assert main(["restore", file, "--data", data]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main(["restore", file, "--data", data, "--force"]) == 0
+    assert "is kept as" in capsys.readouterr().out
+    Path(f"{file}.sha256").unlink()
+    assert main(["restore", file, "--data", str(tmp_path / "new")]) == 0
+    assert "was not compared" in capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["token", "create", "ada@example.org", "--data", str(tmp_path / "new")]) == 0
+
+
 @contextmanager
 def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run `kelolo serve`, and give the process and the address that it announces."""
