@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
@@ -45,6 +46,11 @@ class UnsafeShared(AppError):
 class Server(uvicorn.Server):
     """Says where it can be reached, at the moment from which that is true."""
 
+    def __init__(self, config: uvicorn.Config, *, leave: Callable[[], None]) -> None:
+        """`leave` is called in the event loop, when the server is asked to stop."""
+        super().__init__(config)
+        self._leave = leave
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to accept connections, then say so."""
         await super().startup(sockets)
@@ -52,6 +58,11 @@ class Server(uvicorn.Server):
             host, port = sockets[0].getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             print(f"Kelolo is ready on http://{shown}:{port}", flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let those who wait for a verdict go first, so that they need not be cut off."""
+        self._leave()
+        await super().shutdown(sockets)
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -144,12 +155,13 @@ def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _run_web(settings: Settings, listener: socket.socket) -> int:
+    app = create_app(settings)
     config = uvicorn.Config(
-        create_app(settings),
+        app,
         timeout_graceful_shutdown=SHUTDOWN_S,
         log_level="warning",
         server_header=False,
     )
-    server = Server(config)
+    server = Server(config, leave=app.state.site.leave)
     server.run(sockets=[listener])
     return 0 if server.started else 3

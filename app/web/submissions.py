@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.clients.bells import ring_workers
 from app.models import Account, SubmissionKind
 from app.services import submissions
 from app.web.shapes import Accepted, SourceIn, SubmissionOut, json_answer, problems
@@ -135,7 +134,7 @@ def store(
             queue=site.queue,
         )
         state = submissions.state_of(session, account=account, submission_id=submission.id, queue=site.queue)
-    ring_workers(site.settings.data_dir)  # after the commit: a worker that looks sooner finds nothing
+    site.bells.ring_workers()  # after the commit: a worker that looks sooner finds nothing
     return state
 
 

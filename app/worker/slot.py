@@ -8,13 +8,14 @@ from threading import Event, Thread
 
 import structlog
 
-from app.clients.bells import WorkerBell, ring_webs, ring_workers
+from app.clients.bells import Bells, Waiting
 from app.db import Database
 from app.errors import LeaseLost
 from app.models import SubmissionKind
 from app.services import grading
 from app.services.grading import GradingOrder
 from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
+from app.worker.insisting import insist, is_away
 from app.worker.walls import Walls, WallsBroken
 from graders.grader import Grader
 from graders.question import Question
@@ -38,7 +39,7 @@ class Surroundings:
 
     database: Database
     queue: GradingQueue
-    data: Path
+    bells: Bells
     scratch: Path
     owner: str
     stop: Event
@@ -107,12 +108,20 @@ class Slot(Thread):
             self._around.ready()
             log.info("slot ready", slot=self.name)
             # Not before: from its bell the pages see that somebody is ready to grade.
-            with WorkerBell(self._around.data) as bell:
+            with self._around.bells.worker_bell() as bell:
                 self._work(grader, bell)
 
-    def _work(self, grader: Grader, bell: WorkerBell) -> None:
+    def _work(self, grader: Grader, bell: Waiting) -> None:
         while not self._around.stop.is_set() and self._faults < FAULTS_BEFORE_NEW_GRADER:
-            lease = self._claim()
+            try:
+                lease = self._claim()
+            except Exception as error:
+                if not is_away(error):
+                    raise
+                # The grader is warm and well: only wait until there is a database again.
+                log.warning("database is away", slot=self.name, error=type(error).__name__)
+                self._around.stop.wait(REST_S)
+                continue
             if lease is None:
                 bell.wait(POLL_S)
             else:
@@ -141,15 +150,21 @@ class Slot(Thread):
 
     def _grade(self, grader: Grader, lease: Lease) -> None:
         self._ring(lease, "running")
-        with self._around.database.read() as session:
-            order = grading.begin(session, lease)
+        order = insist(lambda: self._begin(lease))
         report = _judge(grader, order)
-        with self._around.database.write() as session:
-            grading.record(session, lease, order, report, queue=self._around.queue, worker=self._around.owner)
+        insist(lambda: self._record(lease, order, report))
         self._faults = 0
         self._ring(lease, "graded")
         if isinstance(order.task, Task):
             grader.prepare(order.task.limits)
+
+    def _begin(self, lease: Lease) -> GradingOrder:
+        with self._around.database.read() as session:
+            return grading.begin(session, lease)
+
+    def _record(self, lease: Lease, order: GradingOrder, report: Report) -> None:
+        with self._around.database.write() as session:
+            grading.record(session, lease, order, report, queue=self._around.queue, worker=self._around.owner)
 
     def _retry_or_give_up(self, lease: Lease) -> None:
         try:
@@ -169,10 +184,10 @@ class Slot(Thread):
         with self._around.database.write() as session:
             self._around.queue.release(session, lease, tried=tried)
         self._ring(lease, "queued")
-        ring_workers(self._around.data)
+        self._around.bells.ring_workers()
 
     def _ring(self, lease: Lease, state: str) -> None:
-        ring_webs(self._around.data, lease.submission_id, state)
+        self._around.bells.ring_webs(lease.submission_id, state)
 
 
 def _judge(grader: Grader, order: GradingOrder) -> Report:

@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+from sqlalchemy import text
 
 from app.db import Database
 from app.models import Account, Exercise, ExerciseVersion, Role, Submission
-from app.services.jobs import LeaseQueue
+from app.services.jobs import GradingQueue, LeaseQueue
+from app.services.procrastinate_jobs import ProcrastinateQueue
 from app.services.submissions import submit
 from graders.report import Report, Timing, Verdict
 from graders.task import Check, Output, Task
@@ -42,19 +44,31 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-def pass_by(watch: Watch) -> Callable[[float], None]:
-    """Return a function that lets so many seconds pass."""
-    return watch.pass_by
+def pass_by(watch: Watch, database: Database) -> Callable[[float], None]:
+    """Return a function that lets seconds pass, for procrastinate too, which asks the database for the time."""
+
+    def let_pass(seconds: float) -> None:
+        watch.pass_by(seconds)
+        if not database.is_sqlite:
+            with database.write() as session:
+                session.execute(text(OLDER_BEATS), {"by": seconds})
+                session.execute(text(OLDER_EVENTS), {"by": seconds})
+
+    return let_pass
+
+
+OLDER_BEATS = "UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - make_interval(secs => :by)"
+OLDER_EVENTS = "UPDATE procrastinate_events SET at = at - make_interval(secs => :by)"
 
 
 @pytest.fixture
-def make_queue(watch: Watch) -> Callable[..., LeaseQueue]:
-    """Return a function that makes a queue on the test's clock."""
-    return partial(LeaseQueue, clock=watch)
+def make_queue(watch: Watch, database: Database) -> Callable[..., GradingQueue]:
+    """Return a function that makes, on the test's clock, the queue that goes with the database."""
+    return partial(LeaseQueue if database.is_sqlite else ProcrastinateQueue, clock=watch)
 
 
 @pytest.fixture
-def queue(make_queue: Callable[..., LeaseQueue]) -> LeaseQueue:
+def queue(make_queue: Callable[..., GradingQueue]) -> GradingQueue:
     """Return a queue with leases of 30 seconds and room for 200."""
     return make_queue(lease_s=30, limit=200)
 
@@ -108,7 +122,7 @@ def account(new_account: Callable[..., Account]) -> Account:
 
 
 @pytest.fixture
-def send(database: Database, queue: LeaseQueue, account: Account, version: ExerciseVersion) -> Submit:
+def send(database: Database, queue: GradingQueue, account: Account, version: ExerciseVersion) -> Submit:
     """Return a function that submits, as one request would."""
 
     def send_one(source: str = "table = 1", **wishes: object) -> Submission:
