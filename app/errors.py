@@ -5,8 +5,17 @@ What can go wrong that is the user's to put right.
     ├── BadRequest         400  a request that cannot be read as what it claims to be
     ├── NotSignedIn        401  an API call with neither a cookie nor a token that is known
     ├── Forbidden          403  a known account that may not do this
+    │   ├── AccountBlocked 403  an account that an administrator has closed
+    │   └── ScopeMissing   403  an API token that was not made for this
+    ├── SignInRefused      401  an e-mail address and a password that do not belong together
+    ├── PasswordWrong      403  somebody signed in who does not know the account's password
+    ├── PasswordRefused    422  a password that nobody should have
+    ├── EmailTaken         409  a sign-up with an address that has an account
+    ├── TokenRefused       422  an API token that cannot be made as it is asked for
+    ├── TooManyTries       429  signing in, signing up or resetting again and again
     ├── NotFound           404  nothing there, or not yours (which must look the same)
     ├── LinkSpent          410  a sign-in link that was used, is too old, or never was
+    │   └── MailLinkSpent  410  the same of a link that was mailed
     ├── AccountExists      409  `kelolo user add` with an e-mail that has another role
     ├── IdempotencyClash   409  an Idempotency-Key used again with another body
     ├── MessageClash       409  a client_message_id used again with another text
@@ -31,7 +40,7 @@ What can go wrong that is the user's to put right.
     └── LeaseLost          500  a worker's claim on a job has passed to another; never shown
 
 `ExerciseFaults`, raised for exercise files that cannot be read, stands beside the
-readers in `app.authoring`.
+readers in `app.authoring`; what mail servers and other sites refuse, in `app.clients`.
 
 A student's wrong code is not an error but a `Report`. Our own faults are ordinary
 exceptions: logged, retried, and never shown as the user's.
@@ -94,6 +103,68 @@ class Forbidden(AppError):
     message = "Your account may not do this. Ask your instructor if you think it should."
 
 
+class AccountBlocked(Forbidden):
+    """An administrator has closed the account: no way in works."""
+
+    title = "This account is blocked"
+    message = "Nothing can be done with this account. If you think it should be open, ask whoever runs this site."
+
+
+class ScopeMissing(Forbidden):
+    """The token's scopes do not cover the call."""
+
+    title = "This token may not do that"
+    message = "This token has the scope “{scopes}”, and the call needs “{needed}”. Make another token for it."
+
+
+class SignInRefused(AppError):
+    """The address has no account, or the password is another: the answer is the same for both."""
+
+    status = 401
+    title = "That did not work"
+    message = "This e-mail address and this password do not belong together."
+
+
+class PasswordWrong(AppError):
+    """Something that asks for the password again was given another."""
+
+    status = 403
+    title = "That is not the password"
+    message = "That is not the password of this account."
+
+
+class PasswordRefused(AppError):
+    """A password that somebody wants to have will not do; `reason` is a whole sentence."""
+
+    status = 422
+    title = "That password will not do"
+    message = "{reason}"
+
+
+class EmailTaken(AppError):
+    """There is an account with this address already."""
+
+    status = 409
+    title = "That address has an account"
+    message = "There is an account with this e-mail address already. Sign in with it instead."
+
+
+class TokenRefused(AppError):
+    """A token cannot be made as it is asked for; `reason` is a whole sentence."""
+
+    status = 422
+    title = "That token cannot be made"
+    message = "{reason}"
+
+
+class TooManyTries(AppError):
+    """More tries than anybody needs who means well."""
+
+    status = 429
+    title = "Too many tries"
+    message = "That was tried too often. Please try again in {wait}."
+
+
 class NotFound(AppError):
     """There is nothing there, or it is another's: the answer is the same for both."""
 
@@ -108,6 +179,12 @@ class LinkSpent(AppError):
     status = 410
     title = "This link works no more"
     message = "A sign-in link can be used once, within an hour. Make a new one with `kelolo user link EMAIL`."
+
+
+class MailLinkSpent(LinkSpent):
+    """A link from a mail works once, and not for long, and only the newest."""
+
+    message = "A link from a mail can be used once, within an hour, and only the newest. Please ask for a new one."
 
 
 class AccountExists(AppError):

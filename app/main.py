@@ -7,7 +7,23 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from app.settings import Settings
-from app.web import attempts, courses, exercises, health, hints, problems, reference, sessions, submissions, tutor
+from app.web import (
+    account_page,
+    attempts,
+    courses,
+    exercises,
+    health,
+    hints,
+    oidc,
+    problems,
+    recovery,
+    reference,
+    sessions,
+    sign_in,
+    sign_up,
+    submissions,
+    tutor,
+)
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
@@ -31,6 +47,8 @@ def create_app(settings: Settings) -> FastAPI:
     problems.install_database(app, site.pages)
     for noun in (submissions, sessions, health, reference, courses, exercises, attempts, hints, tutor):
         app.include_router(noun.router)
+    for way_in in (sign_in, sign_up, recovery, oidc, account_page):
+        app.include_router(way_in.router)
     app.mount("/static", CachedFiles(directory=STATIC), name="static")
 
     def answer(request: Request, problem: Problem) -> Response:

@@ -5,11 +5,13 @@ Settings are built once, in `app.cli`, and passed down: nothing below reads the 
 """
 
 import os
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self, get_args
+from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, SecretBytes, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -30,6 +32,30 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _endpoint(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that is never closed
+        parts, is_whole = urlsplit(""), False
+    if not is_whole or parts.query or parts.fragment:
+        raise PydanticCustomError("endpoint", "give a whole address, such as http://127.0.0.1:11434/v1")
+    if parts.username or parts.password:
+        raise PydanticCustomError("endpoint", "a key does not belong into an address: give it as tutor_api_key")
+    return address.rstrip("/")
+
+
+def _reachable(host: str) -> str:
+    """Return the host as it stands in an address; for one that means all of this machine's, this machine."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return "127.0.0.1" if address.version == 4 else "[::1]"  # noqa: PLR2004  the two versions of IP
+    return f"[{host}]" if address.version == 6 else host  # noqa: PLR2004
 
 
 class Settings(BaseSettings):
@@ -77,12 +103,65 @@ class Settings(BaseSettings):
     secure_cookies: bool = Field(
         default=False, description="Send cookies over HTTPS only. Turn on wherever there is HTTPS."
     )
+    forwarded_allow_ips: str = Field(
+        default="",
+        description="Proxies whose X-Forwarded-For and -Proto are believed: addresses with commas between, or *. "
+        "Without one, whoever connects is the client that rate limits count.",
+    )
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s/?#]+/?)?$",
+        description="Where browsers find the site, such as https://learn.example.org: links in mails begin with it. "
+        "http://HOST:PORT unless given.",
+    )
+    confirm_email: bool = Field(
+        default=False,
+        description="Whether an account begins only when its e-mail address is confirmed by a mailed link.",
+    )
+    mail_from: str = Field(default="Kelolo <kelolo@localhost>", description="Sender of mails.")
+    smtp_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="Mail server: smtp://user:password@host:587?starttls=1, or smtps://… for TLS from the start. "
+        "Without one, mails are put into the folder `outbox` in the data folder.",
+    )
+    oidc_issuer: str = Field(
+        default="",
+        description="OpenID Connect provider through which people may sign in: its address, just as it gives it.",
+    )
+    oidc_client_id: str = Field(default="", description="What that provider knows this site by.")
+    oidc_client_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="And its secret, if it has one. Its redirect URI is PUBLIC_URL/oidc/callback.",
+    )
+    oidc_title: str = Field(default="your organisation", description="How the button names that provider.")
     unsafe: bool = Field(
         default=False,
         description="Grade even where a wall round students' code is missing. Only on a loopback address.",
     )
     exercises: Path = Field(
         default=ROOT / "exercises", description="Folder of courses that `kelolo serve` imports at start."
+    )
+
+    tutor_base_url: Annotated[str, AfterValidator(_endpoint)] | None = Field(
+        default=None,
+        description="Where an OpenAI-compatible model answers, such as http://127.0.0.1:11434/v1; none unless given.",
+    )
+    tutor_api_key: SecretStr | None = Field(default=None, description="The key of that model's provider, if any.")
+    tutor_model: str = Field(
+        default="", max_length=200, description="The model's name, as its provider writes it. Needed with a base URL."
+    )
+    tutor_first_token_s: float = Field(
+        default=20.0, gt=0, le=600, description="Seconds until a hosted model's first word, retries included."
+    )
+    tutor_total_s: float = Field(
+        default=90.0, gt=0, le=3600, description="Seconds until a hosted model's whole answer is there."
+    )
+    tutor_answer_tokens: int = Field(
+        default=800, ge=16, le=32_768, description="Tokens that an answer of a hosted model may have at most."
+    )
+    tutor_proxy: SecretStr | None = Field(
+        default=None,
+        description="URL of a proxy on the way to the hosted model; those of the environment are not used.",
     )
 
     @model_validator(mode="after")
@@ -96,12 +175,48 @@ class Settings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _hosted_model_has_a_name(self) -> Self:
+        if self.tutor_base_url and not self.tutor_model:
+            raise PydanticCustomError("tutor_model", "tutor_base_url needs tutor_model, the name of the model to ask")
+        return self
+
+    @property
+    def site_url(self) -> str:
+        """Where browsers find the site, without a slash at the end. Nothing that a request says changes it."""
+        return self.public_url.rstrip("/") or f"http://{_reachable(self.host)}:{self.port}"
+
     @property
     def data_dir(self) -> Path:
         """The data folder as an absolute path, so that a later chdir changes nothing."""
         return _absolute(self.data)
 
     def environment(self) -> dict[str, str]:
-        """Return the variables from which a child process builds these same settings."""
-        values = self.model_dump(mode="json") | {"data": str(self.data_dir)}
-        return {f"KELOLO_{name.upper()}": str(value) for name, value in values.items()}
+        """
+        Return the variables from which a child process builds these same settings, but for the secrets.
+
+        Students' code runs below the worker, which has no use for any of them. So no setting of a secret type is
+        in here, whatever it is called.
+        """
+        values = self.model_dump(mode="json", exclude=_secrets(), exclude_none=True) | {"data": str(self.data_dir)}
+        return {_variable(name): str(value) for name, value in values.items()}
+
+    def worker_environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
+        """Return a worker's whole environment: what we have `inherited`, our settings, and no secret of either."""
+        secret = {_variable(name) for name in _secrets()}
+        kept = {name: value for name, value in inherited.items() if name.upper() not in secret}
+        return kept | self.environment()
+
+
+def _variable(name: str) -> str:
+    return f"KELOLO_{name.upper()}"
+
+
+def _secrets() -> set[str]:
+    """Return the names of the settings that are secret, set or not: those of pydantic's secret types."""
+    return {name for name, field in Settings.model_fields.items() if _is_secret(field.annotation)}
+
+
+def _is_secret(annotation: object) -> bool:
+    inside = get_args(annotation)
+    return annotation in {SecretStr, SecretBytes} or any(_is_secret(part) for part in inside)

@@ -8,16 +8,12 @@ from alembic import context
 from sqlalchemy import Connection, text
 
 from app.db import Database
+from app.db.migrate import is_modelled
 from app.models import Base
 from app.settings import Settings
 
 # Any number: it only has to be the same for all who migrate.
 ADVISORY_LOCK = 7305201126
-
-
-def is_ours(name: str | None, kind: str, _parents: object) -> bool:
-    """Procrastinate has tables of its own, which no model describes."""
-    return kind != "table" or not (name or "").startswith("procrastinate_")
 
 
 def migrate(connection: Connection) -> None:
@@ -31,7 +27,7 @@ def migrate(connection: Connection) -> None:
         target_metadata=Base.metadata,
         transactional_ddl=True,
         compare_type=True,
-        include_name=is_ours,
+        include_name=is_modelled,
         render_as_batch=connection.dialect.name == "sqlite",
     )
     with context.begin_transaction():

@@ -37,7 +37,7 @@ def settings_from(args: argparse.Namespace) -> Settings:
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        lines = [_line(one["loc"], one["msg"]) for one in error.errors()]
+        lines = [_line(str(one["loc"][0] if one["loc"] else one["type"]), one["msg"]) for one in error.errors()]
         raise SettingRefused(problems="\n".join(lines)) from None
 
 
@@ -54,6 +54,6 @@ def require_current(database: Database) -> None:
         raise NotMigrated
 
 
-def _line(location: tuple[int | str, ...], problem: str) -> str:
-    name = str(location[0]) if location else "unsafe"  # the only rule about several
+def _line(name: str, problem: str) -> str:
+    # A rule about several settings stands at none of them: it has the name of the one to change.
     return f"--{name} or KELOLO_{name.upper()}: {problem}"

@@ -18,7 +18,9 @@ from app.db import Database
 from app.db.migrate import upgrade
 from app.errors import AppError
 from app.main import create_app
+from app.services.entering import has_admin
 from app.settings import Settings
+from app.web.site import Site
 from app.worker import REFUSED, Supervisor, run_worker
 from graders.sandbox import walls
 
@@ -46,6 +48,9 @@ class UnsafeShared(AppError):
 class Server(uvicorn.Server):
     """Says where it can be reached, at the moment from which that is true."""
 
+    first_admin: str | None = None
+    """The link that makes the first administrator, while there is none."""
+
     def __init__(self, config: uvicorn.Config, *, leave: Callable[[], None]) -> None:
         """`leave` is called in the event loop, when the server is asked to stop."""
         super().__init__(config)
@@ -57,6 +62,11 @@ class Server(uvicorn.Server):
         if self.started and sockets:
             host, port = sockets[0].getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
+            if self.first_admin:
+                sys.stderr.write(
+                    f"Nobody administers this site yet. Whoever opens this becomes the first:\n    {self.first_admin}\n"
+                )
+                sys.stderr.flush()
             print(f"Kelolo is ready on http://{shown}:{port}", flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -155,13 +165,26 @@ def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _run_web(settings: Settings, listener: socket.socket) -> int:
+    # port 0 means any that is free, and which one that is stands in links
+    settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     app = create_app(settings)
     config = uvicorn.Config(
         app,
         timeout_graceful_shutdown=SHUTDOWN_S,
         log_level="warning",
         server_header=False,
+        proxy_headers=bool(settings.forwarded_allow_ips),
+        forwarded_allow_ips=settings.forwarded_allow_ips or None,
     )
     server = Server(config, leave=app.state.site.leave)
+    server.first_admin = first_admin_link(app.state.site)
     server.run(sockets=[listener])
     return 0 if server.started else 3
+
+
+def first_admin_link(site: Site) -> str | None:
+    """Make a link that makes the first administrator, as long as the site has none."""
+    with site.database.read() as session:
+        if has_admin(session):
+            return None
+    return f"{site.settings.site_url}/first-admin/{site.opening.open()}"

@@ -21,6 +21,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     create = token.add_parser("create", help="make a token for an account, and print it alone")
     create.add_argument("email", metavar="EMAIL")
     create.add_argument("--label", default="", help="what it is for")
+    create.add_argument("--scopes", metavar="WORDS", help='what it may do, such as "read write"; default: all of use')
+    create.add_argument("--days", metavar="N", type=int, help="until it expires; default: never")
     create.set_defaults(handler=create_token)
 
 
@@ -37,15 +39,14 @@ def create_link(args: argparse.Namespace) -> int:
     settings = settings_from(args)
     with open_database(args).write() as session:
         raw = accounts.create_link(session, email=args.email)
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    print(f"http://{host}:{settings.port}/sign-in/{raw}")
+    print(f"{settings.site_url}/sign-in/{raw}")
     return 0
 
 
 def create_token(args: argparse.Namespace) -> int:
     """Print the token alone, so that a script can take it as it is."""
     with open_database(args).write() as session:
-        token = accounts.create_token(session, email=args.email, label=args.label)
+        token = accounts.create_token(session, email=args.email, label=args.label, scopes=args.scopes, days=args.days)
     print(token)
     return 0
 

@@ -1,5 +1,7 @@
 """Bringing a database to the newest tables, or back. The steps stand in `migrations/`."""
 
+from collections.abc import Mapping
+
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -33,3 +35,16 @@ def is_current(database: Database) -> bool:
     with database.read() as session:
         context = MigrationContext.configure(session.connection())
         return set(context.get_current_heads()) == set(script.get_heads())
+
+
+def is_modelled(name: str | None, kind: str, parents: Mapping[str, str | None]) -> bool:
+    """
+    Say whether the models are to know of something in the database.
+
+    Procrastinate's tables are its own.
+    What only serves the full-text search is different in each kind of database, so it stands in the steps alone:
+    in SQLite a table of its own with the tables behind it, in PostgreSQL a column that is worked out, and its index.
+    """
+    if kind == "table":
+        return not str(name).startswith(("passage_search", "procrastinate_"))
+    return parents.get("table_name") != "passage" or name not in {"words", "ix_passage_words"}

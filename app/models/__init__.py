@@ -7,6 +7,7 @@ from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion
 from app.models.grading import GradingRun
 from app.models.hints import HintOpening
 from app.models.jobs import Job, JobKind, JobState
+from app.models.passages import Passage
 from app.models.plans import (
     AccountPlan,
     Grant,
@@ -44,6 +45,7 @@ __all__ = [
     "LimitOverride",
     "LinkPurpose",
     "MessageState",
+    "Passage",
     "Period",
     "Plan",
     "PlanLimit",

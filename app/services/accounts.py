@@ -1,27 +1,64 @@
-"""Accounts, and how a cookie or a token is traced back to one."""
+"""Accounts, and how a cookie, a token or a link is traced back to one."""
 
 import re
 import secrets
+from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from hashlib import sha256
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, CursorResult, select, update
+from sqlalchemy import ColumnElement, CursorResult, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.errors import AccountExists, EmailRefused, LinkSpent, NotFound, RoleRefused
-from app.models import Account, ApiToken, BrowserSession, Role, SignInLink
+from app.errors import (
+    AccountBlocked,
+    AccountExists,
+    EmailRefused,
+    LinkSpent,
+    MailLinkSpent,
+    NotFound,
+    RoleRefused,
+    TokenRefused,
+)
+from app.models import Account, ApiToken, BrowserSession, LinkPurpose, Role, SignInLink
 
 SESSION_DAYS = 180
 LINK_MINUTES = 60
 TOKEN_PREFIX = "kel_"  # noqa: S105  not a secret: it lets scanners find leaked ones
-_EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]+@[^@\s\x00-\x1f\x7f]+")
+TOKEN_DAYS_LIMIT = 3650
+_LABEL_LIMIT = 200  # characters
+_BROWSER_LIMIT = 300  # characters
+# Narrower than what the standards allow: nothing in it can be read as two addresses, or as more than one line.
+_EMAIL = re.compile(r'[^@\s\x00-\x1f\x7f<>()\[\],;:\\"]+@[^@\s\x00-\x1f\x7f<>()\[\],;:\\"]+')
 _EMAIL_LIMIT = 254  # characters, RFC 5321
 _GIVEN_ROLES = (Role.STUDENT, Role.INSTRUCTOR, Role.ADMIN)
 
 
-def create_guest(session: Session) -> tuple[Account, str]:
+class Scope(StrEnum):
+    """What a token lets a program do, within what the account itself may."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True)
+class Access:
+    """Somebody who has shown who they are, and by what."""
+
+    account: Account
+    browser: BrowserSession | None = None
+    token: ApiToken | None = None
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What this access is good for: a browser's for everything."""
+        return frozenset(Scope) if self.token is None else frozenset(self.token.scopes.split())
+
+
+def create_guest(session: Session, *, browser: str = "") -> tuple[Account, str]:
     """
     Make an account for a visitor who has none.
 
@@ -31,14 +68,20 @@ def create_guest(session: Session) -> tuple[Account, str]:
     account = Account(role=Role.GUEST)
     session.add(account)
     session.flush()
-    return account, _signed_in(session, account)
+    return account, open_session(session, account, browser=browser)
 
 
-def _signed_in(session: Session, account: Account) -> str:
-    """A new browser of an account; the value for its cookie."""
-    raw = secrets.token_urlsafe(32)
-    expires_at = utc_now() + timedelta(days=SESSION_DAYS)
-    session.add(BrowserSession(token_hash=_hashed(raw), account_id=account.id, expires_at=expires_at))
+def open_session(session: Session, account: Account, *, browser: str = "") -> str:
+    """Sign a browser in: the value for its cookie, which is always a new one."""
+    raw = new_secret()
+    session.add(
+        BrowserSession(
+            token_hash=hashed(raw),
+            account_id=account.id,
+            browser=browser[:_BROWSER_LIMIT],
+            expires_at=utc_now() + timedelta(days=SESSION_DAYS),
+        )
+    )
     session.flush()
     return raw
 
@@ -50,64 +93,127 @@ def create_link(session: Session, *, email: str) -> str:
     Raises:
         NotFound: no account has this e-mail address.
     """
-    account = _with_email(session, _normal_email(email))
-    if account is None:
-        raise NotFound(what="account", name=email)
-    raw = secrets.token_urlsafe(32)
+    return make_link(session, _known(session, email), purpose=LinkPurpose.SIGN_IN)
+
+
+def make_link(session: Session, account: Account, *, purpose: LinkPurpose, email: str | None = None) -> str:
+    """
+    Make a link with a purpose and return its secret part.
+
+    Of links that were mailed the newest is the only good one; several that were printed may be good at once.
+    """
+    if purpose is not LinkPurpose.SIGN_IN:
+        drop_links(session, account, purpose)
+    raw = new_secret()
     expires_at = utc_now() + timedelta(minutes=LINK_MINUTES)
-    session.add(SignInLink(token_hash=_hashed(raw), account_id=account.id, expires_at=expires_at))
+    link = SignInLink(
+        token_hash=hashed(raw), account_id=account.id, purpose=purpose, email=email, expires_at=expires_at
+    )
+    session.add(link)
     session.flush()
     return raw
 
 
+def drop_links(session: Session, account: Account, *purposes: LinkPurpose) -> None:
+    """Make links for these purposes, or for any if none is named, good for nothing."""
+    statement = update(SignInLink).where(SignInLink.account_id == account.id, SignInLink.used_at.is_(None))
+    if purposes:
+        statement = statement.where(SignInLink.purpose.in_(purposes))
+    session.execute(statement.values(used_at=utc_now()))
+
+
 def account_for_link(session: Session, raw: str) -> Account:
-    """Return whom a link would sign in; it stays good. Raises LinkSpent."""
-    account = session.scalar(
-        select(Account).join(SignInLink, SignInLink.account_id == Account.id).where(*_good_link(raw))
-    )
-    if account is None:
-        raise LinkSpent
-    return account
+    """Return whom a link would sign in; it stays good. Raises LinkSpent, AccountBlocked."""
+    return find_link(session, raw, purpose=LinkPurpose.SIGN_IN)[0]
 
 
-def use_link(session: Session, raw: str) -> tuple[Account, str]:
-    """Sign in by a link, which is spent with that; the account, and the value for the cookie. Raises LinkSpent."""
-    account = account_for_link(session, raw)
+def find_link(session: Session, raw: str, *, purpose: LinkPurpose) -> tuple[Account, SignInLink]:
+    """Return whose link it is; it stays good. Raises LinkSpent, MailLinkSpent, AccountBlocked."""
+    found = session.execute(
+        select(Account, SignInLink)
+        .join(SignInLink, SignInLink.account_id == Account.id)
+        .where(*_good_link(raw), SignInLink.purpose == purpose)
+    ).one_or_none()
+    if found is None:
+        raise _spent(purpose)
+    account, link = found
+    return admitted(account), link
+
+
+def spend_link(session: Session, raw: str, *, purpose: LinkPurpose) -> tuple[Account, SignInLink]:
+    """Use a link, which is good for nothing after that. Raises LinkSpent, MailLinkSpent, AccountBlocked."""
+    found = find_link(session, raw, purpose=purpose)
     # of two who use it at the same instant, one changes the row
     spent = session.execute(update(SignInLink).where(*_good_link(raw)).values(used_at=utc_now()))
     if cast("CursorResult[Any]", spent).rowcount != 1:
-        raise LinkSpent
-    return account, _signed_in(session, account)
+        raise _spent(purpose)
+    return found
+
+
+def _spent(purpose: LinkPurpose) -> LinkSpent:
+    return LinkSpent() if purpose is LinkPurpose.SIGN_IN else MailLinkSpent()
 
 
 def _good_link(raw: str) -> tuple[ColumnElement[bool], ...]:
     return (
-        SignInLink.token_hash == _hashed(raw),
+        SignInLink.token_hash == hashed(raw),
         SignInLink.used_at.is_(None),
         SignInLink.expires_at > utc_now(),
     )
 
 
-def account_for_cookie(session: Session, raw: str) -> Account | None:
-    """Return whose browser this is, or None if the cookie is unknown, revoked or too old."""
-    return session.scalar(
-        select(Account)
+def access_by_cookie(session: Session, raw: str) -> Access | None:
+    """Return whose browser this is, or None if the cookie is unknown, revoked or too old. Raises AccountBlocked."""
+    found = session.execute(
+        select(Account, BrowserSession)
         .join(BrowserSession, BrowserSession.account_id == Account.id)
         .where(
-            BrowserSession.token_hash == _hashed(raw),
+            BrowserSession.token_hash == hashed(raw),
             BrowserSession.revoked_at.is_(None),
             BrowserSession.expires_at > utc_now(),
         )
-    )
+    ).one_or_none()
+    return Access(account=admitted(found[0]), browser=found[1]) if found else None
+
+
+def access_by_bearer(session: Session, raw: str) -> Access | None:
+    """Return whose program this is, or None if the token is unknown, revoked or too old. Raises AccountBlocked."""
+    found = session.execute(
+        select(Account, ApiToken)
+        .join(ApiToken, ApiToken.account_id == Account.id)
+        .where(
+            ApiToken.token_hash == hashed(raw),
+            ApiToken.revoked_at.is_(None),
+            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > utc_now()),
+        )
+    ).one_or_none()
+    return Access(account=admitted(found[0]), token=found[1]) if found else None
+
+
+def account_for_cookie(session: Session, raw: str) -> Account | None:
+    """Return whose browser this is, or None. Raises AccountBlocked."""
+    found = access_by_cookie(session, raw)
+    return found.account if found else None
 
 
 def account_for_bearer(session: Session, raw: str) -> Account | None:
-    """Return whose program this is, or None if the token is unknown or revoked."""
-    return session.scalar(
-        select(Account)
-        .join(ApiToken, ApiToken.account_id == Account.id)
-        .where(ApiToken.token_hash == _hashed(raw), ApiToken.revoked_at.is_(None))
-    )
+    """Return whose program this is, or None. Raises AccountBlocked."""
+    found = access_by_bearer(session, raw)
+    return found.account if found else None
+
+
+def admitted(account: Account) -> Account:
+    """
+    Return an account that somebody has shown to be theirs, unless it is blocked.
+
+    Every way in goes through here: cookie, token, link, password and another site's word.
+
+    Raises:
+        AccountBlocked: an administrator has closed it.
+    """
+    if account.blocked_at is not None:
+        raise AccountBlocked
+    return account
 
 
 def add_user(session: Session, *, email: str, role: str) -> Account:
@@ -119,10 +225,10 @@ def add_user(session: Session, *, email: str, role: str) -> Account:
         RoleRefused: there is no such role to give.
         AccountExists: the address has an account with another role.
     """
-    address = _normal_email(email)
+    address = normal_email(email)
     if role not in _GIVEN_ROLES:
         raise RoleRefused(role=role, roles=", ".join(_GIVEN_ROLES))
-    account = _with_email(session, address)
+    account = with_email(session, address)
     if account is None:
         account = Account(email=address, role=Role(role))
         session.add(account)
@@ -132,33 +238,90 @@ def add_user(session: Session, *, email: str, role: str) -> Account:
     return account
 
 
-def create_token(session: Session, *, email: str, label: str = "") -> str:
+def create_token(
+    session: Session, *, email: str, label: str = "", scopes: str | None = None, days: int | None = None
+) -> str:
     """
     Make an API token for an account and return it: it cannot be shown again.
 
+    Args:
+        session: to write with.
+        email: whose.
+        label: what it is for.
+        scopes: words with spaces between; None for all that are of use to the account.
+        days: until it expires; None is never.
+
     Raises:
         NotFound: no account has this e-mail address.
+        TokenRefused: there is no such scope, or no such number of days.
     """
-    account = _with_email(session, _normal_email(email))
-    if account is None:
-        raise NotFound(what="account", name=email)
-    raw = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    session.add(ApiToken(token_hash=_hashed(raw), account_id=account.id, label=label))
+    return add_token(session, _known(session, email), label=label, scopes=scopes, days=days)[1]
+
+
+def add_token(
+    session: Session, account: Account, *, label: str = "", scopes: str | None = None, days: int | None = None
+) -> tuple[ApiToken, str]:
+    """Make an API token; its row, and the token itself. Raises TokenRefused."""
+    if days is not None and not 1 <= days <= TOKEN_DAYS_LIMIT:
+        raise TokenRefused(reason=f"A token lasts 1 to {TOKEN_DAYS_LIMIT} days, or without end.")
+    if len(label) > _LABEL_LIMIT or not label.isprintable():
+        raise TokenRefused(reason=f"What a token is for is one line of at most {_LABEL_LIMIT} characters.")
+    raw = TOKEN_PREFIX + new_secret()
+    token = ApiToken(
+        token_hash=hashed(raw),
+        account_id=account.id,
+        label=label,
+        scopes=_normal_scopes(default_scopes(account) if scopes is None else scopes),
+        expires_at=None if days is None else utc_now() + timedelta(days=days),
+    )
+    session.add(token)
     session.flush()
-    return raw
+    return token, raw
 
 
-def _with_email(session: Session, address: str) -> Account | None:
+def default_scopes(account: Account) -> str:
+    """Return the scopes of a token for which none were named."""
+    return "read write admin" if account.role is Role.ADMIN else "read write"
+
+
+def _normal_scopes(scopes: str) -> str:
+    words = set(scopes.replace(",", " ").lower().split())
+    if not words or words - set(Scope):
+        raise TokenRefused(reason=f"A token has one or more of the scopes {', '.join(Scope)}.")
+    return " ".join(scope for scope in Scope if scope in words)
+
+
+def with_email(session: Session, address: str) -> Account | None:
+    """Return whose address this is, written as `normal_email` does."""
     return session.scalar(select(Account).where(Account.email == address))
 
 
-def _normal_email(email: str) -> str:
+def normal_email(email: str) -> str:
+    """Return an address as it is stored. Raises EmailRefused."""
     address = email.strip().lower()
-    if len(address) > _EMAIL_LIMIT or not _EMAIL.fullmatch(address):
+    if len(address) > _EMAIL_LIMIT or not _EMAIL.fullmatch(address) or not _is_text(address):
         raise EmailRefused(email=email)
     return address
 
 
-def _hashed(raw: str) -> str:
+def new_secret() -> str:
+    """Return 256 random bits as text that may stand in an address."""
+    return secrets.token_urlsafe(32)
+
+
+def hashed(raw: str) -> str:
+    """Return what is stored of a secret that we have made."""
     # A plain hash will do: these are 256 random bits, which nobody can guess by trying.
     return sha256(raw.encode("utf-8", "replace")).hexdigest()
+
+
+def _known(session: Session, email: str) -> Account:
+    account = with_email(session, normal_email(email))
+    if account is None:
+        raise NotFound(what="account", name=email)
+    return account
+
+
+def _is_text(word: str) -> bool:
+    """Say whether UTF-8 can hold it: half a surrogate pair it cannot."""
+    return word == word.encode("utf-8", "replace").decode("utf-8")

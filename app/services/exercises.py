@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from app import authoring
 from app.errors import NotFound
 from app.models import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
+from app.services.passages import store_passages
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def import_course(session: Session, course: authoring.Course) -> ImportSummary:
             row.lesson_id, row.position = lesson.id, place_in_lesson
             if _store_version(session, row, exercise):
                 changed.append(exercise.id)
+        store_passages(session, lesson)
     session.flush()
     return ImportSummary(
         course=course.id,

@@ -171,7 +171,7 @@ def checks_left(session: Session, account: Account) -> Quota:
         Submission.account_id == account.id, Submission.created_at > now - _MINUTE
     )
     number, first = session.execute(sent).one()
-    resets_at = first + _MINUTE if first is not None and limit.amount is not None else None
+    resets_at = first + _MINUTE if number and limit.amount is not None else None
     return Quota(limit, number, resets_at, plan=plans.plan_of(session, account.id).title)
 
 

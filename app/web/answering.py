@@ -25,7 +25,7 @@ from app.services.owners import this_process
 from app.services.tutor import context as contexts
 from app.services.tutor import ledger
 from app.services.tutor.context import Prepared
-from app.services.tutor.guard import guarded
+from app.services.tutor.held import Watch, guarded
 from app.services.tutor.ledger import Answer, Reservation, Wish
 
 log = structlog.get_logger()
@@ -224,18 +224,15 @@ class AnswerDesk:
     ) -> tuple[str, tuple[Passage, ...], int]:
         """Let the engine write, under the guard's eyes; the text, its sources, what it cost. Raises EngineFailed."""
         text, sources, tokens = "", tuple[Passage, ...](), most
-        replies = guarded(
-            engine.answer(prepared.context),
-            reference=prepared.reference,
-            allowed=prepared.allowed,
-            replacement=REPLACEMENT,
-        )
-        async with aclosing(replies) as pieces:
+        watch = Watch(prepared.reference, prepared.allowed, REPLACEMENT)
+        async with aclosing(guarded(engine.answer(prepared.context), watch)) as pieces:
             async for piece in pieces:
                 text += piece.text
                 sources = piece.sources or sources
                 tokens = min(most, piece.usage.tokens) if piece.usage else tokens
                 answering.tell(Told(text, sources))
+        if watch.is_replaced:
+            log.warning("tutor_answer_replaced", message=answering.message_id, engine=engine.name)
         if not text.strip():
             raise EngineFailed("empty")
         return text, sources, tokens
@@ -246,6 +243,15 @@ class AnswerDesk:
                 return deed(session, *args, **named)
 
         return await to_thread.run_sync(do)
+
+
+def release_lost(database: Database, account: Account) -> None:
+    """Give back what a server that has died left reserved, before the account is told what it has left."""
+    with database.read() as session:
+        found = ledger.lost(session, account_id=account.id)
+    if found:
+        with database.write() as session:
+            ledger.release_lost(session, account_id=account.id)
 
 
 def failure(told: Told) -> AnswerFailed:

@@ -11,7 +11,7 @@ from app.services import exercises
 from app.services.exercises import LessonView
 from app.services.progress import Progress, next_exercise, progress_of
 from app.web.site import SiteOfRequest
-from app.web.visitors import PasserBy, called
+from app.web.visitors import PasserBy
 
 router = APIRouter(include_in_schema=False)
 
@@ -29,7 +29,6 @@ def get_contents(site: SiteOfRequest, account: PasserBy) -> Response:
     onward = next_exercise(listed, progress)
     return site.pages.page(
         "courses/contents.html",
-        who=called(account) if account else None,
         courses=_courses(lessons, progress),
         onward=onward,
         begun=any(exercise.id in progress for exercise in listed),

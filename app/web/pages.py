@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from app.settings import ROOT
-from app.web import wording
+from app.web import viewing, wording
 from app.web.prose import render_line, render_markdown
 
 STATIC = ROOT / "static"
@@ -43,6 +43,7 @@ class Pages:
     def text(self, template: str, **context: Any) -> str:  # noqa: ANN401  whatever the template shows
         """Render a template to text."""
         # What a student's code printed may hold half a surrogate pair, which no page can.
+        context = {"viewing": viewing.current()} | context
         rendered = self._environment.get_template(template).render(**context)
         return rendered.encode("utf-8", "replace").decode("utf-8")
 
@@ -53,7 +54,7 @@ class Pages:
 
 
 def _markdown(text: str) -> Markup:
-    return Markup(render_markdown(text))  # noqa: S704  sanitised there
+    return Markup(render_markdown(text, anchors=False))  # noqa: S704  sanitised there
 
 
 def _files(folder: Path) -> list[Path]:

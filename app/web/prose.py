@@ -18,6 +18,7 @@ import nh3
 from latex2mathml.converter import convert_to_element
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
@@ -30,6 +31,9 @@ from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 from pygments.util import ClassNotFound
 
+from app.services.sections import anchors as anchors_of
+from app.services.sections import plain
+
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "hr", "img", "li", "ol", "p",
     "pre", "span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
@@ -37,6 +41,9 @@ _TAGS = {
 _ATTRIBUTES = {
     "a": {"href", "title"},
     "div": {"class", "tabindex"},
+    "h2": {"id"},
+    "h3": {"id"},
+    "h4": {"id"},
     "img": {"src", "alt", "title"},
     "ol": {"start"},
     "pre": {"class", "tabindex"},
@@ -59,14 +66,22 @@ _CODE = re.compile(r"`([^`\n]+)`|(\w*\[\d+(?:, \d+)*\])")
 
 # The same texts are shown again and again, and only so many of them exist.
 @lru_cache(maxsize=512)
-def render_markdown(text: str) -> str:
+def render_markdown(text: str, *, anchors: bool = True) -> str:
     """
     Safe HTML of an author's Markdown, with highlighted code and `$…$` and `$$…$$` formulas as MathML.
 
     Headings start at the second level, because the page's own title is the first. A formula that can't
     be read is shown as its source: a lesson with one typing error is still a lesson.
+
+    Args:
+        text: Markdown.
+        anchors: give each heading an `id`, by which links find it. Not where several texts share a page, as
+            the messages of a conversation do: an `id` may be there only once.
     """
-    return _rendered(text, _parser().render)
+    parser = _parser()
+    if anchors:
+        parser.core.ruler.push("anchors", _give_anchors)
+    return _rendered(text, parser.render)
 
 
 def render_reply(text: str) -> Markup:
@@ -131,7 +146,9 @@ class _Renderer(RendererHTML):
         return f'<pre class="code" tabindex="0">{code}</pre>\n'
 
     def heading_open(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
-        return f"<{_lower_heading(tokens[idx].tag)}>"
+        anchor = tokens[idx].attrGet("id")
+        named = f' id="{html.escape(str(anchor))}"' if anchor else ""
+        return f"<{_lower_heading(tokens[idx].tag)}{named}>"
 
     def heading_close(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
         return f"</{_lower_heading(tokens[idx].tag)}>\n"
@@ -155,6 +172,12 @@ def _parser() -> MarkdownIt:
     for name, rule in rules.items():  # after the plugin, which brings rules of its own
         parser.add_render_rule(name, rule)
     return parser
+
+
+def _give_anchors(state: StateCore) -> None:
+    places = [place for place, token in enumerate(state.tokens) if token.type == "heading_open" and token.level == 0]
+    for place, anchor in zip(places, anchors_of(plain(state.tokens[place + 1]) for place in places), strict=True):
+        state.tokens[place].attrSet("id", anchor)
 
 
 def _formula_inline(

@@ -6,13 +6,14 @@ from fastapi import APIRouter, Request, Response
 
 from app.web.prose import render_markdown
 from app.web.site import SiteOfRequest
+from app.web.visitors import PasserBy
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.head("/api/docs")
 @router.get("/api/docs")
-def get_reference(site: SiteOfRequest, request: Request) -> Response:
+def get_reference(site: SiteOfRequest, request: Request, _account: PasserBy) -> Response:
     """Show every call of the API with what it takes and answers."""
     description = request.app.openapi()
     calls = [
@@ -39,7 +40,7 @@ def _call(method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
         "method": method.upper(),
         "path": path,
         "summary": operation["summary"],
-        "description": render_markdown(operation.get("description", "")),
+        "description": render_markdown(operation.get("description", ""), anchors=False),
         "parameters": parameters,
         "answers": [
             {"status": status, "description": answer["description"]}

@@ -132,6 +132,39 @@ class Me(BaseModel):
     quotas: dict[str, QuotaOut]
 
 
+class Proof(BaseModel):
+    """What shows that whoever is signed in is really there."""
+
+    password: str | None = Field(default=None, description="The account’s password.")
+    email: str | None = Field(default=None, description="Its e-mail address, if it has no password.")
+
+
+class TokenIn(BaseModel):
+    """A token that is to be made."""
+
+    label: str = Field(default="", max_length=200, description="What it is for.")
+    scopes: list[Literal["read", "write", "admin"]] | None = Field(
+        default=None, min_length=1, max_length=3, description="Unless given, all that are of use to the account."
+    )
+    days: int | None = Field(default=None, ge=1, le=3650, description="Until it expires; unless given, never.")
+
+
+class TokenOut(BaseModel):
+    """A token, without the token itself."""
+
+    id: str
+    label: str
+    scopes: list[Literal["read", "write", "admin"]]
+    created_at: str
+    expires_at: str | None
+
+
+class NewToken(TokenOut):
+    """A token that was made just now."""
+
+    token: str = Field(description="The token itself. It is not shown again.")
+
+
 class ProblemOut(BaseModel):
     """A problem document (RFC 9457)."""
 
@@ -149,12 +182,12 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 _MEANINGS = {
     400: "The body is not JSON in UTF-8.",
     401: "Neither a token nor a cookie that is known.",
-    403: "A browser sent this from a page of another site.",
+    403: "The account or the token may not do this, or a page of another site sent it.",
     404: "There is no such thing, or it is another’s.",
     409: "The Idempotency-Key or the client message id was used for something else, or is being answered.",
     413: "More than can be taken.",
     422: "Something in the request is not right: `detail` says what.",
-    429: "A limit is reached: `rule` says which, `limit`, `used` and `resets_at` how it stands.",
+    429: "A limit is reached; `Retry-After` says when there is more. Of a plan’s: `rule`, `limit`, `used`, `resets_at`.",
     502: "The tutor gave no whole answer; the message is not charged.",
     503: "The site is busy or not ready: nothing was stored. `Retry-After` says when to come back.",
 }

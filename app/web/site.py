@@ -1,17 +1,24 @@
 """What every request can reach: the database, the queue, the bells and the pages of one running site."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 from typing import Annotated
 
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request
 
+from app.clients.mail import Mail, Mailer, MailFailed, OutboxMailer, SmtpMailer, read_smtp_url
+from app.clients.oidc import Provider
+from app.clients.tutor.hosted import Endpoint, HostedEngine, Patience
 from app.db import Database
 from app.services.transport import bells_for, queue_for
+from app.services.tutor.retrieval import RetrievalEngine
 from app.settings import Settings
+from app.web.answering import AnswerDesk
+from app.web.opening import Opening
 from app.web.pages import Pages
 from app.web.places import Places
+from app.web.rates import Rates
 
 LOOKS_AT_ONCE = 4
 """How many of those who wait may look at the database at the same instant."""
@@ -28,10 +35,17 @@ class Site:
         self.bells = bells_for(settings, self.database)
         self.bell = self.bells.web_bell()
         self.pages = Pages()
+        self.rates = Rates()
+        self.mailer = _mailer(settings)
+        self.provider = _provider(settings)
+        self.opening = Opening()
         self.looks = CapacityLimiter(LOOKS_AT_ONCE)
         self.places = Places(self._read_places, limiter=self.looks)
         self.is_leaving = False
         """Set when the server is to end: whoever waits is then told how things stand, and can ask another."""
+        own = RetrievalEngine()
+        self._hosted = _hosted_engine(settings)
+        self.desk = AnswerDesk(self.database, engine=self._hosted or own, fallback=own)
 
     def is_getting_ready(self) -> bool:
         """Say whether nobody can grade yet, because the workers are still being started, as far as one can know."""
@@ -46,12 +60,57 @@ class Site:
         with self.database.read() as session:
             return self.queue.places(session)
 
+    def post_quietly(self, mails: Iterable[Mail]) -> None:
+        """
+        Send mail after the answer, so that the answer says nothing of whether there was any to send.
+
+        A failure goes to the log alone: the mailer has written it there.
+        """
+        with suppress(MailFailed):
+            self.mailer.send(mails)
+
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
         """Listen to the bell as long as the site is served."""
         async with self.bell:
             yield
+        await self.desk.close()
+        if self._hosted:
+            await self._hosted.aclose()
         self.database.dispose()
+
+
+def _hosted_engine(settings: Settings) -> HostedEngine | None:
+    """Return the engine of the hosted model that an operator has named, if any."""
+    if not settings.tutor_base_url:
+        return None
+    endpoint = Endpoint(
+        base_url=settings.tutor_base_url,
+        model=settings.tutor_model,
+        api_key=settings.tutor_api_key,
+        proxy=settings.tutor_proxy,
+        answer_tokens=settings.tutor_answer_tokens,
+    )
+    patience = Patience(first_token_s=settings.tutor_first_token_s, total_s=settings.tutor_total_s)
+    return HostedEngine(endpoint, patience)
+
+
+def _mailer(settings: Settings) -> Mailer:
+    if url := settings.smtp_url.get_secret_value():
+        return SmtpMailer(read_smtp_url(url), sender=settings.mail_from)
+    return OutboxMailer(settings.data_dir / "outbox", sender=settings.mail_from)
+
+
+def _provider(settings: Settings) -> Provider | None:
+    if not settings.oidc_issuer:
+        return None
+    return Provider(
+        issuer=settings.oidc_issuer,
+        client_id=settings.oidc_client_id,
+        client_secret=settings.oidc_client_secret.get_secret_value(),
+        title=settings.oidc_title,
+        redirect_uri=f"{settings.site_url}/oidc/callback",
+    )
 
 
 def _site(request: Request) -> Site:

@@ -1,4 +1,9 @@
-"""Who is asking: an account by bearer token or session cookie, or a new guest."""
+"""
+Who is asking: an account by bearer token or session cookie, or a new guest.
+
+Scopes of tokens are checked here and nowhere else: reading needs `read`, anything else `write`, and what
+administrators do `admin` on top. A browser has them all. What an account may do is a matter of its role.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -6,13 +11,18 @@ from typing import Annotated
 from fastapi import Depends, Request, Response
 
 from app.db import Database
-from app.errors import Forbidden, NotSignedIn
+from app.errors import AccountBlocked, Forbidden, NotSignedIn, ScopeMissing
 from app.models import Account, Role
 from app.services import accounts
-from app.web.site import SiteOfRequest
+from app.services.accounts import Access, Scope
+from app.services.entering import Arrival
+from app.web import viewing
+from app.web.site import Site, SiteOfRequest
 
 COOKIE = "kelolo_session"
 _COOKIE_AGE_S = accounts.SESSION_DAYS * 24 * 60 * 60
+_READING = {"GET", "HEAD", "OPTIONS"}
+_ADMINISTRATION = ("/api/v1/admin", "/admin")
 
 
 @dataclass(frozen=True)
@@ -21,25 +31,37 @@ class Visitor:
 
     account: Account
     new_cookie: str | None
-    """The cookie to set, if the visitor has just become a guest."""
+    """The cookie to set, if the visitor has just become a guest, or somebody."""
     secure: bool
+    browser_id: str | None = None
+    """The row of the browser's session, if it had one before this request."""
+    browser: str = ""
+    """What the browser calls itself."""
 
     @property
     def called(self) -> str:
         """How the page names the visitor."""
         return called(self.account)
 
+    @property
+    def arrival(self) -> Arrival:
+        """The browser, for the services that sign it in."""
+        return Arrival(account_id=self.account.id, browser_id=self.browser_id, name=self.browser)
+
     def remember(self, response: Response) -> None:
         """Set the cookie of a new guest."""
         if self.new_cookie:
-            response.set_cookie(
-                COOKIE,
-                self.new_cookie,
-                max_age=_COOKIE_AGE_S,
-                secure=self.secure,
-                httponly=True,
-                samesite="lax",
-            )
+            set_cookie(response, self.new_cookie, secure=self.secure)
+
+
+def set_cookie(response: Response, value: str, *, secure: bool) -> None:
+    """Have the browser keep a session."""
+    response.set_cookie(COOKIE, value, max_age=_COOKIE_AGE_S, secure=secure, httponly=True, samesite="lax")
+
+
+def drop_cookie(response: Response, *, secure: bool) -> None:
+    """Have the browser forget its session."""
+    response.delete_cookie(COOKIE, secure=secure, httponly=True, samesite="lax")
 
 
 def called(account: Account) -> str:
@@ -47,26 +69,66 @@ def called(account: Account) -> str:
     return account.email or "Trying it as a guest"
 
 
-def find_account(database: Database, request: Request) -> Account | None:
-    """Return whom the request names. A token that is unknown is not made up for by a cookie."""
+def find_access(database: Database, request: Request) -> Access | None:
+    """
+    Return whom the request names, and how. A token that is unknown is not made up for by a cookie.
+
+    Raises:
+        AccountBlocked: nothing can be done as this account.
+        ScopeMissing: the token was not made for such a request.
+    """
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     cookie = request.cookies.get(COOKIE)
+    viewing.seen(None)
+    access = None
     with database.read() as session:
-        if scheme:
-            return accounts.account_for_bearer(session, token.strip()) if scheme.lower() == "bearer" else None
-        return accounts.account_for_cookie(session, cookie) if cookie else None
+        if scheme.lower() == "bearer":
+            access = accounts.access_by_bearer(session, token.strip())
+        elif not scheme and cookie:
+            access = accounts.access_by_cookie(session, cookie)
+    if access is not None:
+        _require_scopes(access, request)
+        viewing.seen(access.account)
+    return access
 
 
-def _account(site: SiteOfRequest, request: Request) -> Account:
+def find_account(database: Database, request: Request) -> Account | None:
+    """Return whom the request names. Raises AccountBlocked, ScopeMissing."""
+    access = find_access(database, request)
+    return access.account if access else None
+
+
+def _require_scopes(access: Access, request: Request) -> None:
+    needed = [Scope.READ if request.method in _READING else Scope.WRITE]
+    path = request.url.path
+    if any(path == start or path.startswith(f"{start}/") for start in _ADMINISTRATION):
+        needed.append(Scope.ADMIN)
+    if not access.scopes.issuperset(needed):
+        raise ScopeMissing(scopes=" ".join(sorted(access.scopes)), needed=" ".join(needed))
+
+
+def _access(site: SiteOfRequest, request: Request) -> Access:
     """
-    Return the account of an API call, read in a transaction that is over before the call begins.
+    Return who makes an API call, and by what, read in a transaction that is over before the call begins.
 
     Raises:
         NotSignedIn: neither a cookie nor a token that is known.
     """
-    account = find_account(site.database, request)
-    if account is None:
+    access = find_access(site.database, request)
+    if access is None:
         raise NotSignedIn
+    return access
+
+
+def _account(access: Annotated[Access, Depends(_access)]) -> Account:
+    """Return the account of an API call. Raises NotSignedIn."""
+    return access.account
+
+
+def _instructor(account: Annotated[Account, Depends(_account)]) -> Account:
+    """Return the instructor or administrator who asks. Raises Forbidden, NotSignedIn."""
+    if account.role not in {Role.INSTRUCTOR, Role.ADMIN}:
+        raise Forbidden
     return account
 
 
@@ -79,11 +141,20 @@ def _admin(account: Annotated[Account, Depends(_account)]) -> Account:
 
 def _visitor(site: SiteOfRequest, request: Request) -> Visitor:
     """Return who looks at a page; whoever is new becomes a guest, so that trying takes no sign-up."""
-    account, cookie = find_account(site.database, request), None
-    if account is None:
+    access, cookie = find_access(site.database, request), None
+    browser = request.headers.get("user-agent", "")
+    if access is None:
         with site.database.write() as session:
-            account, cookie = accounts.create_guest(session)
-    return Visitor(account=account, new_cookie=cookie, secure=site.settings.secure_cookies)
+            guest, cookie = accounts.create_guest(session, browser=browser)
+            access = accounts.access_by_cookie(session, cookie) or Access(account=guest)
+        viewing.seen(guest)
+    return Visitor(
+        account=access.account,
+        new_cookie=cookie,
+        secure=site.settings.secure_cookies,
+        browser_id=access.browser.id if access.browser else None,
+        browser=browser,
+    )
 
 
 def _passer_by(site: SiteOfRequest, request: Request) -> Account | None:
@@ -91,7 +162,30 @@ def _passer_by(site: SiteOfRequest, request: Request) -> Account | None:
     return find_account(site.database, request)
 
 
-CurrentAdmin = Annotated[Account, Depends(_admin)]
+def _arrival(site: SiteOfRequest, request: Request) -> Arrival:
+    """Return the browser that signs in or up. One that is signed in to a blocked account may go to another."""
+    try:
+        access = find_access(site.database, request)
+    except AccountBlocked:
+        access = None
+    return Arrival(
+        account_id=access.account.id if access else None,
+        browser_id=access.browser.id if access and access.browser else None,
+        name=request.headers.get("user-agent", ""),
+    )
+
+
+def welcome(site: Site, account: Account, cookie: str, response: Response) -> Response:
+    """Give a browser that has just been signed in its new cookie."""
+    viewing.seen(account)
+    set_cookie(response, cookie, secure=site.settings.secure_cookies)
+    return response
+
+
+CurrentAccess = Annotated[Access, Depends(_access)]
 CurrentAccount = Annotated[Account, Depends(_account)]
+CurrentInstructor = Annotated[Account, Depends(_instructor)]
+CurrentAdmin = Annotated[Account, Depends(_admin)]
 CurrentVisitor = Annotated[Visitor, Depends(_visitor)]
+CurrentArrival = Annotated[Arrival, Depends(_arrival)]
 PasserBy = Annotated[Account | None, Depends(_passer_by)]

@@ -104,7 +104,7 @@ class Supervisor:
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-m", "app.worker", "--parent", str(os.getpid())],
-            env=os.environ | self._settings.environment(),
+            env=self._settings.worker_environment(os.environ),
             stdin=subprocess.DEVNULL,
             # Ctrl-C on the terminal is for us alone; we then tell the worker in good order.
             start_new_session=True,

@@ -70,14 +70,21 @@ def _missing_name(_: Fault, match: re.Match[str]) -> str:
 
 
 def _not_subscriptable(_: Fault, match: re.Match[str]) -> str:
+    if match[1] == "NoneType":
+        return "There is nothing here yet (it is None), so it cannot be indexed. Which line should have made it?"
+    article = "An" if match[1][0].lower() in "aeiou" else "A"
     return (
-        f"A {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round brackets, "
+        f"{article} {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round brackets, "
         "on a tensor of ids."
     )
 
 
 def _number_wanted(fault: Fault, match: re.Match[str]) -> str:
-    if "Number" in fault.message or "int" in fault.message:
+    wanted = fault.message.partition("must be ")[2].rpartition(", not ")[0]
+    if wanted == "Tensor":
+        got = "one single number" if match[2] in {"int", "float"} else f"a {match[2]}"
+        return f"`{match[1]}` wants a tensor here, and got {got}. Which numbers should stand in that tensor?"
+    if "Number" in wanted or "int" in wanted:
         return f"`{match[1]}` wants one number here, and got a whole {match[2]}. Which single number do you mean?"
     return f"`{match[1]}` cannot take a {match[2]} here."
 

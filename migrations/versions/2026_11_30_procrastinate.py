@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "c4e7a9d13b58"
-down_revision = "5f2c9d81e6a3"
+down_revision = "8b1d2f6c4a70"
 branch_labels = None
 depends_on = None
 

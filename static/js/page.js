@@ -37,12 +37,23 @@
     }
   }
 
+  /** The account's menu opens and closes without a script; with one also by Escape, and by a click elsewhere. */
+  function closeMenu(event) {
+    const menu = document.querySelector("[data-menu][open]");
+    if (!menu) return;
+    if (event.type === "keydown" ? event.key !== "Escape" : menu.contains(event.target)) return;
+    menu.open = false;
+    if (event.type === "keydown") menu.querySelector("summary").focus();
+  }
+
   applyTheme();
   systemIsDark.addEventListener("change", applyTheme);
   document.addEventListener("DOMContentLoaded", () => {
     applyTheme();
     document.querySelector("[data-theme-toggle]")?.addEventListener("click", toggleTheme);
     showLocalTimes(document);
+    document.addEventListener("keydown", closeMenu);
+    document.addEventListener("click", closeMenu);
     document.body.addEventListener("htmx:load", (event) => showLocalTimes(event.detail.elt));
   });
 })();

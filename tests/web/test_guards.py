@@ -21,6 +21,8 @@ ADDRESSES = [
     "/api/docs",
     "/api/openapi.json",
     "/api/v1/me",
+    "/api/v1/me/export",
+    "/api/v1/tokens",
     "/api/v1/submissions/no-such",
     "/api/v1/submissions/no-such/events",
     "/healthz",

@@ -1,7 +1,11 @@
 """Markdown of authors becomes HTML that can do no harm."""
 
+import re
+
 import pytest
 
+from app.services.sections import sections
+from app.settings import ROOT
 from app.web.prose import highlight_code, render_inline, render_line, render_markdown
 
 
@@ -46,7 +50,40 @@ def test_prices_are_no_formulas() -> None:
 
 def test_headings_stay_below_the_title_of_the_page() -> None:
     """A page has one first-level heading, and it is not the author's."""
-    assert render_markdown("# One\n\n###### Six").startswith("<h2>One</h2>\n<h4>Six</h4>")
+    assert render_markdown("# One\n\n###### Six", anchors=False).startswith("<h2>One</h2>\n<h4>Six</h4>")
+
+
+def test_headings_can_be_linked_to() -> None:
+    """Each has an id made of its words, and where the words come twice, the ids still differ."""
+    rendered = render_markdown("## Where does *a* `character` stand?\n\n## Data\n\n### Data\n\n## Δύο πίνακες")
+    assert re.findall(r'<h\d id="([^"]+)">', rendered) == [
+        "where-does-a-character-stand",
+        "section-data",
+        "section-data-2",
+        "δύο-πίνακες",
+    ]
+
+
+@pytest.mark.parametrize("title", ["source", "main", "task-title", "", "!!!", '"><script>alert(1)</script>', "a" * 5000])
+def test_headings_take_no_id_that_the_page_needs(title: str) -> None:
+    """A heading named as a part of the page does not get in the way of what looks for that part."""
+    ids = re.findall(r' id="([^"]*)"', render_markdown(f"## {title}\n\n## {title}"))
+    assert len(set(ids)) == len(ids) == 2
+    assert all(re.fullmatch(r"[\w-]{1,100}", one) and "-" in one or one == "section" for one in ids)
+    assert not {"source", "main", "task-title"} & set(ids)
+
+
+def test_heading_and_passage_have_the_same_anchor() -> None:
+    """What the search names is where the page has it, formulas and code in the text or not."""
+    for path in sorted((ROOT / "exercises").rglob("lesson.md")):
+        text = path.read_text(encoding="utf-8")
+        assert [one.anchor for one in sections(text)] == re.findall(r'<h\d id="([^"]+)">', render_markdown(text))
+
+
+def test_ids_of_headings_are_the_only_ones() -> None:
+    """An author cannot name anything else on the page."""
+    rendered = render_markdown('<p id="source">x</p>\n\n[x](#source)\n\n> ## quoted')
+    assert re.findall(r"<[^>]* id=", rendered) == []
 
 
 def test_code_is_coloured_and_reachable_by_keyboard() -> None:

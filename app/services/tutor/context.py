@@ -100,7 +100,7 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
         version_id=version.id,
         context=context,
         reference=Reference.of(content),
-        allowed=_allowed(context, lesson.markdown if lesson else "", content),
+        allowed=Allowed.of(context, lesson.markdown if lesson else "", content.get("starter", "")),
     )
 
 
@@ -154,11 +154,3 @@ def conversation(session: Session, account: Account, exercise_id: str, *, limit:
 def exercise_of(session: Session, message: TutorMessage) -> str | None:
     """Return the exercise that a message is about."""
     return session.scalar(select(ExerciseVersion.exercise_id).where(ExerciseVersion.id == message.exercise_version_id))
-
-
-def _allowed(context: TutorContext, lesson: str, content: dict[str, Any]) -> Allowed:
-    shown = (context.setup, content.get("starter", ""), context.statement, lesson, *context.hints)
-    report = context.report or {}
-    said = [check.get("message", "") for check in report.get("checks", [])]
-    said += [str((report.get(part) or {}).get("message", "")) for part in ("misconception", "error")]
-    return Allowed(source=context.source, texts=(*shown, *said))

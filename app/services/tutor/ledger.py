@@ -161,17 +161,22 @@ def release(session: Session, reservation: Reservation, *, reason: str, tokens: 
 
 def release_lost(session: Session, *, account_id: str | None = None) -> int:
     """Release what nobody is answering any more, of one account or of all; how many that were."""
+    # What a hosted model was asked has cost something, and nobody is left to say how much: the most it can have been.
+    return sum(
+        release(session, Reservation(row.id, row.attempts), reason="lost", tokens=row.tokens_reserved)
+        for row in lost(session, account_id=account_id)
+    )
+
+
+def lost(session: Session, *, account_id: str | None = None) -> list[TutorMessage]:
+    """Return the messages that are reserved and that nobody is answering any more."""
     reserved = select(TutorMessage).where(TutorMessage.state == MessageState.RESERVED)
     if account_id is not None:
         reserved = reserved.where(TutorMessage.account_id == account_id)
     rows = session.scalars(reserved.execution_options(populate_existing=True)).all()
     dead = set(dead_among({row.owner for row in rows}))
     now = utc_now()
-    lost = [row for row in rows if row.owner in dead or row.lease_until <= now]
-    # What a hosted model was asked has cost something, and nobody is left to say how much: the most it can have been.
-    return sum(
-        release(session, Reservation(row.id, row.attempts), reason="lost", tokens=row.tokens_reserved) for row in lost
-    )
+    return [row for row in rows if row.owner in dead or row.lease_until <= now]
 
 
 def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> bool:

@@ -1,0 +1,169 @@
+"""
+Sending mail: by SMTP where a server is set, and otherwise into a folder, where whoever runs the site finds it.
+
+Mail is sent after the transaction that gave rise to it is over, and never within one: a mail server may take
+its time, and what it has taken cannot be undone.
+"""
+
+import os
+import smtplib
+import ssl
+from collections.abc import Iterable
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, make_msgid, parseaddr
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import structlog
+
+from app.clock import utc_now
+from app.errors import AppError
+
+log = structlog.get_logger()
+
+TIMEOUT_S = 20
+
+
+class MailFailed(AppError):
+    """The mail server cannot be reached, or does not take the mail."""
+
+    status = 503
+    title = "The mail could not be sent"
+    message = "The mail could not be sent. Please try again later, or tell whoever runs this site."
+
+
+@dataclass(frozen=True)
+class Mail:
+    """A letter in plain text to one person."""
+
+    to: str
+    subject: str
+    text: str
+
+
+class Mailer(Protocol):
+    """Whatever takes letters away."""
+
+    def send(self, mails: Iterable[Mail]) -> None:
+        """Send letters. Raises MailFailed; the log says why."""
+        ...
+
+
+@dataclass(frozen=True)
+class SmtpServer:
+    """A mail server, and how to talk to it."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    tls: bool
+    """From the first byte on: `smtps://`."""
+    starttls: bool
+    """After the greeting; refused if the server cannot."""
+
+
+def read_smtp_url(url: str) -> SmtpServer:
+    """Read `smtp://user:password@host:587?starttls=1`. Raises: ValueError."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+        error = "it has to look like smtp://user:password@host:587?starttls=1, or smtps://… for TLS from the start"
+        raise ValueError(error)
+    tls = parts.scheme == "smtps"
+    return SmtpServer(
+        host=parts.hostname,
+        port=parts.port or (465 if tls else 587),
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        tls=tls,
+        starttls=parse_qs(parts.query).get("starttls", ["0"])[-1].lower() in {"1", "true", "yes"},
+    )
+
+
+class SmtpMailer:
+    """Hands letters to a mail server, all over one connection."""
+
+    def __init__(self, server: SmtpServer, *, sender: str) -> None:
+        """Prepare to send; nothing is opened until there is a letter."""
+        self._server = server
+        self._sender = sender
+
+    def send(self, mails: Iterable[Mail]) -> None:
+        """Send letters. Raises MailFailed; the log says why, and to which domain."""
+        letters = list(mails)
+        if not letters:
+            return
+        try:
+            with self._connect() as connection:
+                for mail in letters:
+                    connection.send_message(
+                        _message(mail, self._sender), from_addr=parseaddr(self._sender)[1], to_addrs=[mail.to]
+                    )
+        except (OSError, smtplib.SMTPException, ValueError) as error:
+            # neither the address nor what the server quotes of it goes into the log
+            domains = sorted({mail.to.rpartition("@")[2] for mail in letters})
+            code = getattr(error, "smtp_code", None)
+            log.error("mail_failed", domains=domains, error=type(error).__name__, code=code)  # noqa: TRY400
+            raise MailFailed from None
+        log.info("mail_sent", count=len(letters))
+
+    def _connect(self) -> smtplib.SMTP:
+        server, context = self._server, ssl.create_default_context()
+        if server.tls:
+            connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT_S, context=context)
+        else:
+            connection = smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
+        try:
+            if server.starttls:
+                connection.starttls(context=context)
+            if server.user:
+                connection.login(server.user, server.password)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+class OutboxMailer:
+    """Puts letters into a folder, for sites that have no mail server."""
+
+    def __init__(self, folder: Path, *, sender: str) -> None:
+        """Prepare to write; the folder is made with the first letter."""
+        self._folder = folder
+        self._sender = sender
+
+    def send(self, mails: Iterable[Mail]) -> None:
+        """Write letters, one file each. Raises MailFailed; the log says why."""
+        try:
+            for mail in mails:
+                self._write(mail)
+        except (OSError, ValueError) as error:
+            log.error("mail_failed", error=type(error).__name__)  # noqa: TRY400
+            raise MailFailed from None
+
+    def _write(self, mail: Mail) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = f"{utc_now():%Y-%m-%dT%H-%M-%S}-{os.urandom(4).hex()}.eml"
+        # whoever can read a letter can use the link in it
+        descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_message(mail, self._sender).as_bytes(policy=SMTP))
+        log.info("mail_in_outbox", file=name, subject=mail.subject)
+
+
+def _message(mail: Mail, sender: str) -> EmailMessage:
+    """Make the letter. Raises: ValueError if an address is none; a line end in a header is refused as well."""
+    name, address = parseaddr(sender)
+    message = EmailMessage(policy=SMTP)
+    message["From"] = Address(display_name=name, addr_spec=address)
+    message["To"] = Address(addr_spec=mail.to)
+    message["Subject"] = mail.subject
+    message["Date"] = format_datetime(utc_now())
+    message["Message-ID"] = make_msgid(domain=address.rpartition("@")[2] or "localhost")
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(mail.text)
+    return message

@@ -1,0 +1,71 @@
+"""Markdown cut at its headings, and the anchors that pages give those headings."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_ANCHOR_CHARS = 80
+_TAKEN_BY_PAGES = {"task-title"}
+_NO_WORD = re.compile(r"[\W_]+")
+_EDGES = re.compile(r"^[ \t]*\n|\s+$")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with all the text below it, up to the next heading."""
+
+    title: str
+    """As plain text; empty for what stands before the first heading."""
+    anchor: str
+    """The `id` of the heading in the rendered page; empty where there is no heading."""
+    text: str
+    """Markdown, without the heading."""
+
+
+def sections(markdown: str) -> list[Section]:
+    """Cut a text at its headings, whatever their level. A `#` inside a block of code is no heading."""
+    lines = markdown.splitlines(keepends=True)
+    starts = [(0, 0, "")]  # (first line of the heading, first line below it, title)
+    for place, token in enumerate(tokens := MarkdownIt("commonmark").parse(markdown)):
+        if token.type == "heading_open" and token.map and token.level == 0:
+            starts.append((*token.map, plain(tokens[place + 1])))
+    ends = [start for start, *_ in starts[1:]] + [len(lines)]
+    found = zip(starts, ends, anchors(title for *_, title in starts), strict=True)
+    cut = [
+        Section(title, anchor if title else "", _EDGES.sub("", "".join(lines[first:end])))
+        for (_, first, title), end, anchor in found
+    ]
+    return [section for section in cut if section.text]
+
+
+def plain(heading: Token) -> str:
+    """Return the text of a heading's inline token, without the marks of emphasis and code."""
+    return "".join(child.content for child in heading.children or [] if child.type in {"text", "code_inline"}).strip()
+
+
+def anchors(titles: Iterable[str]) -> list[str]:
+    """
+    Return an `id` for each heading of one text, in order: the same title always gives the same one.
+
+    Letters of all scripts stay, so that a lesson in Greek has anchors too. The second heading of the same
+    words gets `-2`. Pages use single words for the ids of their own, so these get a word in front.
+    """
+    given: list[str] = []
+    for title in titles:
+        words = _NO_WORD.sub("-", unicodedata.normalize("NFKC", title).lower()).strip("-")[:_ANCHOR_CHARS].strip("-")
+        if "-" not in words or words in _TAKEN_BY_PAGES:
+            words = f"section-{words}".strip("-")
+        given.append(_unlike(words, given))
+    return given
+
+
+def _unlike(words: str, given: Sequence[str]) -> str:
+    number, anchor = 1, words
+    while anchor in given:
+        number += 1
+        anchor = f"{words}-{number}"
+    return anchor

@@ -1,0 +1,287 @@
+"""Words as they are compared: small letters, without endings, and with slips of the keyboard put right."""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+
+QUESTION_CHARS = 2_000  # what is read of a question; patterns over more could be made slow
+_WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HUMPED = re.compile(r"\w*[a-z][A-Z]\w*")
+_ENDINGS = ("ingly", "ings", "ing", "edly", "ied", "ed", "ies", "es", "ly", "s", "e", "y")
+_SHORTEST_STEM = 3
+_SHORTEST_REPAIRED = 5
+_ALIKE = 0.8
+
+# Words that say nothing of what a question is about.
+_EMPTY = frozenset(
+    [
+        "a",
+        "about",
+        "all",
+        "also",
+        "always",
+        "am",
+        "an",
+        "and",
+        "any",
+        "anything",
+        "are",
+        "aren't",
+        "arent",
+        "as",
+        "at",
+        "be",
+        "because",
+        "been",
+        "being",
+        "but",
+        "by",
+        "can",
+        "can't",
+        "cant",
+        "could",
+        "couldn't",
+        "did",
+        "didn't",
+        "didnt",
+        "do",
+        "does",
+        "doesn't",
+        "doesnt",
+        "doing",
+        "don't",
+        "dont",
+        "else",
+        "etc",
+        "even",
+        "ever",
+        "every",
+        "exactly",
+        "explain",
+        "for",
+        "from",
+        "get",
+        "gets",
+        "getting",
+        "give",
+        "given",
+        "go",
+        "goes",
+        "going",
+        "got",
+        "had",
+        "has",
+        "have",
+        "he",
+        "hello",
+        "help",
+        "her",
+        "here",
+        "hers",
+        "hey",
+        "hi",
+        "his",
+        "how",
+        "however",
+        "i",
+        "i'm",
+        "im",
+        "if",
+        "in",
+        "instead",
+        "into",
+        "is",
+        "isn't",
+        "isnt",
+        "it",
+        "it's",
+        "its",
+        "just",
+        "kind",
+        "know",
+        "let",
+        "like",
+        "made",
+        "make",
+        "makes",
+        "making",
+        "many",
+        "may",
+        "me",
+        "mean",
+        "means",
+        "might",
+        "more",
+        "most",
+        "much",
+        "must",
+        "my",
+        "need",
+        "needs",
+        "no",
+        "not",
+        "now",
+        "of",
+        "off",
+        "ok",
+        "okay",
+        "on",
+        "only",
+        "or",
+        "other",
+        "our",
+        "out",
+        "over",
+        "own",
+        "please",
+        "quite",
+        "rather",
+        "really",
+        "right",
+        "say",
+        "saying",
+        "says",
+        "see",
+        "she",
+        "should",
+        "show",
+        "since",
+        "so",
+        "some",
+        "somehow",
+        "someone",
+        "something",
+        "sorry",
+        "still",
+        "such",
+        "t",
+        "take",
+        "tell",
+        "than",
+        "that",
+        "that's",
+        "thats",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "thing",
+        "things",
+        "think",
+        "this",
+        "those",
+        "though",
+        "to",
+        "too",
+        "try",
+        "trying",
+        "u",
+        "understand",
+        "until",
+        "up",
+        "us",
+        "use",
+        "used",
+        "using",
+        "ve",
+        "very",
+        "want",
+        "wants",
+        "was",
+        "way",
+        "we",
+        "well",
+        "were",
+        "what",
+        "what's",
+        "whats",
+        "wat",
+        "waht",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "why",
+        "will",
+        "with",
+        "without",
+        "won't",
+        "wont",
+        "work",
+        "works",
+        "would",
+        "yeah",
+        "yes",
+        "you",
+        "your",
+        "yours",
+        "good",
+        "problem",
+        "exist",
+        "happen",
+        "happens",
+    ]
+)
+
+
+def folded(text: str) -> str:
+    """Return a text for patterns: small letters, one kind of quote and blank, no accents; cut if it is long."""
+    simple = unicodedata.normalize("NFKD", text[:QUESTION_CHARS]).lower()
+    bare = "".join(c for c in simple if not unicodedata.combining(c) and (c.isprintable() or c.isspace()))
+    return " ".join(bare.replace("’", "'").replace("‘", "'").replace("ß", "ss").split())
+
+
+def stem(word: str) -> str:
+    """Cut an ending off, so that `learns` meets `learning`. Crude, but the same on both sides."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word.removesuffix(ending)
+    return word
+
+
+class Lexicon:
+    """Turns texts into the words that are compared, with words of the same meaning made the same."""
+
+    def __init__(self, same: Mapping[str, Iterable[str]]) -> None:
+        """`same` has, for a word, others that mean the same to a student."""
+        self._same = {other: word for word, others in same.items() for other in others}
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of a text that say what it is about, as they are compared; `pos_emb` is `pos` and `emb` too."""
+        humps = " ".join(_CAMEL.sub(" ", word) for word in _HUMPED.findall(text))
+        return [
+            self._plain(word) for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit()
+        ]
+
+    def repaired(self, text: str, known: Collection[str]) -> list[str]:
+        """Return the words of a question; those that nobody knows become the known one they are a slip of."""
+        words = (word for word in _WORD.findall(folded_words(text[:QUESTION_CHARS])) if not word.isdigit())
+        plain = (self._plain(word) for word in words if word not in _EMPTY)
+        return [self._repair(word, known) for word in plain]
+
+    def _parts(self, text: str) -> Iterable[str]:
+        for word in _WORD.findall(folded_words(text)):
+            yield word
+            if "_" in word:
+                yield from (part for part in word.split("_") if len(part) > 1)
+
+    def _plain(self, word: str) -> str:
+        return stem(self._same.get(word, word))
+
+    def _repair(self, word: str, known: Collection[str]) -> str:
+        if word in known or len(word) < _SHORTEST_REPAIRED or not word.isalpha():
+            return word
+        close = difflib.get_close_matches(word, [one for one in known if one[0] == word[0]], n=1, cutoff=_ALIKE)
+        return close[0] if close else word
+
+
+def folded_words(text: str) -> str:
+    """Return a text of any length in small letters and without accents, for the cutting of words."""
+    simple = unicodedata.normalize("NFKD", text).lower()
+    return "".join(c for c in simple if not unicodedata.combining(c)).replace("’", "'")

@@ -1,0 +1,64 @@
+"""
+How often something may be tried: by one address, or from one place.
+
+Counted in memory, over a window that moves. Each web process counts for itself, so with several of them
+as many times more may be tried; and a restart forgets. Generous enough for a class behind one router.
+"""
+
+import time
+
+from fastapi import Request
+from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from app.errors import TooManyTries
+
+_QUARTER = 15  # minutes
+SIGN_INS = RateLimitItemPerMinute(10, _QUARTER, namespace="sign-in")
+SIGN_INS_FROM = RateLimitItemPerMinute(100, _QUARTER, namespace="sign-in-from")
+SIGN_UPS_FROM = RateLimitItemPerHour(60, namespace="sign-up-from")
+RESETS = RateLimitItemPerHour(5, namespace="reset")
+RESETS_FROM = RateLimitItemPerHour(60, namespace="reset-from")
+PROOFS = RateLimitItemPerMinute(10, _QUARTER, namespace="proof")
+"""Of the password by somebody who is signed in."""
+MAILS = RateLimitItemPerHour(10, namespace="mail")
+"""That somebody who is signed in has sent."""
+CODES = RateLimitItemPerMinute(10, _QUARTER, namespace="code")
+CODES_FROM = RateLimitItemPerHour(100, namespace="code-from")
+
+
+class Rates:
+    """Counts tries. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Begin with nothing counted."""
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    def take(self, limit: RateLimitItem, who: str) -> None:
+        """Count a try. Raises TooManyTries if there were too many before it."""
+        if not self._limiter.hit(limit, who):
+            raise self._refusal(limit, who)
+
+    def look(self, limit: RateLimitItem, who: str) -> None:
+        """Raise TooManyTries if there were too many tries; this one is not counted."""
+        if not self._limiter.test(limit, who):
+            raise self._refusal(limit, who)
+
+    def forget(self, limit: RateLimitItem, who: str) -> None:
+        """Count from nothing again: whoever got in was no stranger."""
+        self._limiter.clear(limit, who)
+
+    def _refusal(self, limit: RateLimitItem, who: str) -> TooManyTries:
+        wait_s = max(1, round(self._limiter.get_window_stats(limit, who).reset_time - time.time()))
+        return TooManyTries(retry_after_s=wait_s, wait=_in_words(wait_s))
+
+
+def place_of(request: Request) -> str:
+    """Return where a request comes from; behind a proxy that is trusted, uvicorn has put its word for it there."""
+    return request.client.host if request.client else "unknown"
+
+
+def _in_words(wait_s: int) -> str:
+    minutes = -(-wait_s // 60)
+    return "a minute" if minutes <= 1 else f"{minutes} minutes"

@@ -1,0 +1,116 @@
+"""Signing in by password or by a printed link, and signing out."""
+
+from fastapi import APIRouter, Request, Response
+
+from app.errors import AppError, EmailRefused, SignInRefused
+from app.models import Account, LinkPurpose, Role
+from app.services import accounts, passwords
+from app.services.browsers import sign_out
+from app.services.entering import enter, enter_by_password
+from app.web import viewing
+from app.web.forms import NextInForm, NextInQuery, Word, form_page, go_to, local, private
+from app.web.rates import SIGN_INS, SIGN_INS_FROM, place_of
+from app.web.site import Site, SiteOfRequest
+from app.web.visitors import CurrentArrival, drop_cookie, welcome
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.head("/sign-in")
+@router.get("/sign-in")
+def get_sign_in(site: SiteOfRequest, _arrival: CurrentArrival, onward: NextInQuery = "/") -> Response:
+    """Show the form; whoever is signed in has no use for it."""
+    if viewing.current().email:
+        return go_to(onward)
+    return _form(site, email="", onward=onward)
+
+
+@router.post("/sign-in")
+def post_sign_in(
+    *,
+    site: SiteOfRequest,
+    request: Request,
+    arrival: CurrentArrival,
+    email: Word = "",
+    password: Word = "",
+    onward: NextInForm = "/",
+) -> Response:
+    """Sign in, and go on to where one came from. What is wrong is not said, so that nobody finds out who is here."""
+    account = by_password(site, request, email=email, password=password)
+    if account is None:
+        return _form(site, SignInRefused(), email=email, onward=onward)
+    known, new_hash = account
+    try:
+        with site.database.write() as session:
+            cookie = enter_by_password(session, known, arrival, new_hash=new_hash)
+    except SignInRefused as error:
+        return _form(site, error, email=email, onward=onward)
+    return welcome(site, known, cookie, go_to(onward))
+
+
+def by_password(site: Site, request: Request, *, email: str, password: str) -> tuple[Account, str | None] | None:
+    """
+    Return whose e-mail address and password these are, with the hash to store if the old one is out of date.
+
+    Raises:
+        TooManyTries: for this address or from this place.
+    """
+    who, place = email.strip().lower()[:320], place_of(request)
+    site.rates.look(SIGN_INS_FROM, place)
+    site.rates.take(SIGN_INS, who)
+    account = _claimed(site, email)
+    verified = passwords.verify(password, account.password_hash if account else None)
+    if account is None or not verified.right:
+        site.rates.take(SIGN_INS_FROM, place)
+        return None
+    site.rates.forget(SIGN_INS, who)
+    return account, verified.new_hash
+
+
+def _claimed(site: Site, email: str) -> Account | None:
+    try:
+        address = accounts.normal_email(email)
+    except EmailRefused:
+        return None
+    with site.database.read() as session:
+        return accounts.with_email(session, address)
+
+
+@router.post("/sign-out")
+def post_sign_out(site: SiteOfRequest, arrival: CurrentArrival) -> Response:
+    """Sign this browser out. A guest's goes on without what it did, and cannot come back to it."""
+    if arrival.browser_id and arrival.account_id:
+        with site.database.write() as session:
+            account = session.get_one(Account, arrival.account_id)
+            sign_out(session, account, arrival.browser_id)
+    answer = go_to("/")
+    drop_cookie(answer, secure=site.settings.secure_cookies)
+    return answer
+
+
+@router.get("/sign-in/{token}")
+def get_link(site: SiteOfRequest, _arrival: CurrentArrival, token: str) -> Response:
+    """Ask whether to sign in: a link that is only looked at, by a mail scanner say, is not spent."""
+    with site.database.read() as session:
+        account = accounts.account_for_link(session, token)
+    # the address is the secret: it stays out of caches, and out of the logs of what the page loads
+    return private(site.pages.page("accounts/link.html", account=account))
+
+
+@router.post("/sign-in/{token}")
+def post_link(site: SiteOfRequest, arrival: CurrentArrival, token: str) -> Response:
+    """Sign in, and go on to where this account has its work."""
+    with site.database.write() as session:
+        account, _ = accounts.spend_link(session, token, purpose=LinkPurpose.SIGN_IN)
+        cookie = enter(session, account, arrival)
+    return welcome(site, account, cookie, go_to("/admin/health" if account.role is Role.ADMIN else "/"))
+
+
+def _form(site: Site, error: AppError | None = None, *, email: str, onward: str) -> Response:
+    return form_page(site, "accounts/sign_in.html")(
+        error,
+        email=email,
+        onward=local(onward),
+        confirms=site.settings.confirm_email,
+        provider=site.provider.title if site.provider else None,
+    )

@@ -1,0 +1,97 @@
+"""Settings: what may be set, and what of it a worker gets, below which students' code runs."""
+
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from app.settings import Settings
+from app.worker.supervisor import Supervisor
+
+KEY = "sk-of-the-provider"
+HOSTED = {"tutor_base_url": "https://models.example.org/v1", "tutor_model": "some-model"}
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Return settings that hold secrets, most of them from variables as an operator would give them."""
+    monkeypatch.setenv("KELOLO_TUTOR_API_KEY", KEY)
+    monkeypatch.setenv("kelolo_tutor_proxy", f"http://user:{KEY}@proxy.example.org")
+    return Settings(data=tmp_path, queue_limit=7, **HOSTED)  # type: ignore[arg-type]  # all of them text
+
+
+def test_variables_in_any_case_are_read(settings: Settings) -> None:
+    """A setting is found whatever the case of its variable, so the next tests hold for all of them."""
+    assert settings.tutor_api_key == SecretStr(KEY)
+    assert settings.tutor_proxy is not None
+
+
+def test_child_builds_the_same_settings_without_secrets(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a child process is told gives the same settings again, except that nothing secret is in them."""
+    told = settings.environment()
+    monkeypatch.delenv("KELOLO_TUTOR_API_KEY")
+    monkeypatch.delenv("kelolo_tutor_proxy")
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    assert Settings() == settings.model_copy(update={"tutor_api_key": None, "tutor_proxy": None})
+
+
+def test_setting_that_is_not_set_stays_so(tmp_path: Path) -> None:
+    """None is told by leaving it out, not as a word."""
+    assert "None" not in Settings(data=tmp_path).environment().values()
+
+
+def test_worker_environment_holds_no_secret(settings: Settings) -> None:
+    """Neither by our own settings nor by what we have inherited does a secret reach a worker."""
+    environment = settings.worker_environment(os.environ)
+    assert KEY not in "\n".join(environment.values())
+    assert environment["KELOLO_QUEUE_LIMIT"] == "7"
+    assert environment["PATH"] == os.environ["PATH"]
+
+
+def test_supervisor_starts_its_worker_without_secrets(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that is really started has an environment in which no secret stands."""
+    seen: dict[str, str] = {}
+
+    def started(_command: list[str], *, env: dict[str, str], **_more: object) -> None:
+        seen.update(env)
+
+    monkeypatch.setattr("app.worker.supervisor.subprocess.Popen", started)
+    Supervisor(settings)._start()  # noqa: SLF001  # the one place where it is made
+    assert seen["KELOLO_DATA"] == str(settings.data_dir)
+    assert KEY not in "\n".join(seen.values())
+
+
+def test_settings_do_not_show_their_secrets(settings: Settings) -> None:
+    """Whoever prints or logs the settings shows stars."""
+    assert KEY not in f"{settings!r} {settings} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "models.example.org/v1",
+        "ftp://models.example.org",
+        "http://",
+        "http://host:port/v1",
+        "http://[::1/v1",
+        "http://h/?a=b",
+    ],
+)
+def test_address_of_a_model_must_be_whole(address: str) -> None:
+    """A base URL that cannot be asked is refused at start."""
+    with pytest.raises(ValidationError, match="whole address"):
+        Settings(tutor_base_url=address, tutor_model="some-model")
+
+
+def test_key_in_the_address_is_refused() -> None:
+    """A name and password in the base URL would end up in logs and in the worker's environment."""
+    with pytest.raises(ValidationError, match="tutor_api_key"):
+        Settings(tutor_base_url=f"https://me:{KEY}@models.example.org/v1", tutor_model="some-model")
+
+
+def test_hosted_model_needs_a_name() -> None:
+    """A base URL alone is not enough to ask a model."""
+    with pytest.raises(ValidationError, match="tutor_model"):
+        Settings(tutor_base_url="https://models.example.org/v1")
