@@ -21,7 +21,9 @@ _CODEISH = re.compile(r"[=(\[@]")
 _LIBRARY = {"torch", "nn", "F", "self", "super", "range", "len", "int", "list", "sum", "enumerate"}
 _DIGITS = re.compile(r"(?<=\d)[  ,](?=\d{3}\b)")
 _BARE_ASSIGNMENT = re.compile(r"\b[A-Za-z_][\w.]*\s*=\s*[^=`\n]{3,80}")
-_BARE_CALL = re.compile(r"[A-Za-z_][\w.]*(?:\([^()`\n]*(?:\([^()`\n]*\)[^()`\n]*)*\)|\[[^\]`\n]*\])(?:\.\w+(?:\([^()\n]*\))?)*")
+_BARE_CALL = re.compile(
+    r"[A-Za-z_][\w.]*(?:\([^()`\n]*(?:\([^()`\n]*\)[^()`\n]*)*\)|\[[^\]`\n]*\])(?:\.\w+(?:\([^()\n]*\))?)*"
+)
 
 
 def given_away(exercise: Exercise | Question, answer: str, written: str, *, hints: int) -> list[str]:
@@ -122,5 +124,3 @@ def _normal(value: ast.expr) -> str:
 
 def _on_self(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
