@@ -1,7 +1,7 @@
 """
 Does a submission get lost, or a wrong verdict, while processes are killed all the time?
 
-    .venv/bin/python benchmarks/chaos.py [--submissions 1000] [--seconds S] [--seed 1]
+    .venv/bin/python benchmarks/chaos.py [--submissions 1000] [--seconds S] [--gently] [--seed 1]
 
 Two webs, two workers and PostgreSQL as local processes; twenty users send submissions whose verdicts are known.
 Meanwhile webs, workers and the database's backends get SIGKILL at random, webs and workers are restarted in good
@@ -9,7 +9,7 @@ order, and PostgreSQL as a whole is restarted once. A user whose request fails s
 idempotency key, to whichever web answers, as a browser does.
 
 Every submission that was accepted with 202 must end with exactly one counted verdict, and the right one. Exit code 1
-otherwise. `--seconds` sends for that long, however many it becomes.
+otherwise. `--seconds` sends as many as there is time for; `--gently` kills nothing, and only restarts.
 """
 
 import argparse
@@ -39,6 +39,10 @@ USERS = 20
 SETTINGS: dict[str, object] = {"workers": 1, "lease_s": 15, "rescue_every_s": 1, "queue_limit": 100}
 DRAIN_WITHIN_S = 120.0
 REQUEST_S = 30.0
+END_WITHIN_S = 10.0
+"""What a process may take to end in good order."""
+LEAST_S, LAST_VERDICTS_S = 15.0, 8.0
+"""With --seconds: how long is sent at the least, and what is set aside for the end."""
 BETWEEN_S = (1.5, 4.0)
 """From one blow to the next."""
 
@@ -143,9 +147,11 @@ class Users:
 class Chaos:
     """Kills and restarts, one thing after the other, at moments that the seed decides."""
 
-    def __init__(self, site: Installation, server: PostgresServer, figures: Figures, *, seed: int) -> None:
-        """Prepare."""
-        self._site, self._server, self._figures = site, server, figures
+    def __init__(
+        self, site: Installation, server: PostgresServer, figures: Figures, *, seed: int, gently: bool
+    ) -> None:
+        """Prepare. `gently`: only restart webs and workers in good order."""
+        self._site, self._server, self._figures, self._gently = site, server, figures, gently
         self._random = random.Random(seed)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._rage, daemon=True)
@@ -167,26 +173,37 @@ class Chaos:
 
     def _rage(self) -> None:
         try:
-            deeds = (self._kill_worker, self._kill_web, self._kill_backend, self._roll)
-            # once each at the least, and PostgreSQL early, so that a short trial has them all
-            for deed in itertools.chain(deeds, [self.restart_postgresql], iter(lambda: None, 0)):
-                if self._stop.wait(self._random.uniform(*BETWEEN_S)):
-                    return
-                (deed or self._random.choice(deeds))()
+            deeds = (
+                [self._roll] if self._gently else [self._kill_worker, self._kill_web, self._kill_backend, self._roll]
+            )
+            # each of them once, and PostgreSQL early, so that a short trial has them all
+            first = [*deeds] if self._gently else [*deeds, self.restart_postgresql]
+            while not self._stop.wait(self._random.uniform(*BETWEEN_S)):
+                (first.pop(0) if first else self._random.choice(deeds))()
         except BaseException as error:  # noqa: BLE001  told in the main thread
             self.error = error
 
     def _kill_worker(self) -> None:
-        worker = _oldest(self._site.workers)
-        worker.kill()
-        worker.start()
-        self._figures.killed["worker killed"] += 1
+        self._kill(self._site.workers, "worker killed")
 
     def _kill_web(self) -> None:
-        web = _oldest(self._site.webs)
-        web.kill()
-        web.start()
-        self._figures.killed["web killed"] += 1
+        self._kill(self._site.webs, "web killed")
+
+    def _kill(self, among: list[Kelolo], name: str) -> None:
+        victim = self._victim(among)
+        if victim is not None:
+            victim.kill()
+            victim.start()
+            self._figures.killed[name] += 1
+
+    def _victim(self, among: list[Kelolo]) -> Kelolo | None:
+        """
+        The one that was started first, if another is ready.
+
+        To kill those that are still starting would only try how they start, for as long as the trial lasts.
+        """
+        oldest, *others = sorted(among, key=lambda one: one.started_s)
+        return oldest if any(self._site.is_ready(one) for one in others) else None
 
     def _kill_backend(self) -> None:
         """SIGKILL to one connection's process: PostgreSQL then cuts off all others too, and recovers."""
@@ -200,15 +217,11 @@ class Chaos:
 
     def _roll(self) -> None:
         """A restart in good order, as for an update."""
-        process = _oldest(self._random.choice([self._site.webs, self._site.workers]))
-        self._figures.stops_s.append(process.stop())
-        process.start()
-        self._figures.killed["restarted in good order"] += 1
-
-
-def _oldest(processes: list[Kelolo]) -> Kelolo:
-    """The one that was started first: the others may not be ready yet, and killing those would only test starting."""
-    return min(processes, key=lambda one: one.started_s)
+        process = self._victim(self._random.choice([self._site.webs, self._site.workers]))
+        if process is not None:
+            self._figures.stops_s.append(process.stop())
+            process.start()
+            self._figures.killed["restarted in good order"] += 1
 
 
 def judge(database: Database, figures: Figures) -> None:
@@ -224,6 +237,7 @@ def judge(database: Database, figures: Figures) -> None:
         counted = verdicts.get(one.submission_id, [])
         if counted != [one.expected] or one.seen != one.expected:
             figures.wrong.append(f"{one.submission_id}: {counted}, told {one.seen}, should be {one.expected}")
+    figures.wrong += [f"it took {one:.1f} s to end" for one in figures.stops_s if one > END_WITHIN_S]
     accepted = len({one.submission_id for one in figures.sent})
     if accepted != len(figures.sent) or stored != accepted:
         figures.wrong.append(f"{len(figures.sent)} were accepted under {accepted} ids, and {stored} are stored")
@@ -242,15 +256,18 @@ def report(figures: Figures) -> None:
         print(f"WRONG {line}")
 
 
-def run(*, submissions: int | None, seconds: float | None, seed: int) -> Figures:
+def run(*, submissions: int | None, seconds: float | None, seed: int, gently: bool) -> Figures:
     """The whole trial."""
     figures = Figures()
+    program_s = time.monotonic()
     with (
         postgresql() as server,
-        installation(server.get_uri(), webs=2, workers=2, users=USERS, settings=SETTINGS) as site,
+        installation(server.get_uri(), webs=2, graders=2, users=USERS, settings=SETTINGS) as site,
     ):
         begun_s = time.monotonic()
-        with Chaos(site, server, figures, seed=seed) as chaos:
+        if seconds is not None:
+            seconds = max(LEAST_S, seconds - LAST_VERDICTS_S - (begun_s - program_s))
+        with Chaos(site, server, figures, seed=seed, gently=gently) as chaos:
             Users(site, figures, seed=seed).send(submissions=submissions, seconds=seconds)
         print(f"{time.monotonic() - begun_s:.0f} s of chaos, seed {seed}")
         if chaos.error is not None:
@@ -270,11 +287,12 @@ def main() -> int:
     """Try it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("--submissions", type=int, default=1000, help="how many are sent")
-    parser.add_argument("--seconds", type=float, help="send for so long instead")
+    parser.add_argument("--seconds", type=float, help="take about so long instead, starting and ending included")
+    parser.add_argument("--gently", action="store_true", help="kill nothing: only restart webs and workers")
     parser.add_argument("--seed", type=int, default=1, help="of what is sent, and of what is killed when")
     args = parser.parse_args()
     count = None if args.seconds is not None else args.submissions
-    figures = run(submissions=count, seconds=args.seconds, seed=args.seed)
+    figures = run(submissions=count, seconds=args.seconds, seed=args.seed, gently=args.gently)
     report(figures)
     return 1 if figures.wrong or not figures.sent else 0
 

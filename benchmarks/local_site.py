@@ -22,11 +22,12 @@ from pathlib import Path
 
 import httpx2
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from app.authoring import load_course
 from app.db import Database
 from app.db.migrate import upgrade
-from app.services import accounts
+from app.services import accounts, workers
 from app.services.exercises import import_course
 from app.settings import ROOT
 
@@ -81,11 +82,6 @@ class Kelolo:
                 start_new_session=True,
             )
 
-    @property
-    def is_running(self) -> bool:
-        """Whether the process lives."""
-        return self.process is not None and self.process.poll() is None
-
     def kill(self) -> None:
         """End it as a crash would: with no time to do anything."""
         if self.process is not None and self.process.poll() is None:
@@ -110,7 +106,6 @@ class Kelolo:
 class Installation:
     """Webs and workers before one database, and those who send."""
 
-    url: str
     folder: Path
     webs: list[Kelolo]
     workers: list[Kelolo]
@@ -118,59 +113,84 @@ class Installation:
     tokens: list[str] = field(default_factory=list)
 
     def wait_until_ready(self) -> None:
-        """Return when all webs answer and all workers can grade."""
-        wait_for("the webs", lambda: all(_answers(web) for web in self.webs))
-        wait_for("the workers", lambda: self._workers_ready() >= len(self.workers))
+        """Return when all webs answer and all workers can grade. Raises RuntimeError, TimeoutError."""
+        for one in [*self.webs, *self.workers]:
+            wait_for(one.name, lambda one=one: _lives(one) and self.is_ready(one))  # type: ignore[misc]
 
-    def _workers_ready(self) -> int:
-        address = self.webs[0].address or ""
-        return int(httpx2.get(f"{address}/readyz", timeout=10).json()["workers"])
+    def is_ready(self, process: Kelolo) -> bool:
+        """Whether a web answers, or a worker has told the database that it can grade."""
+        if process.process is None or process.process.poll() is not None:
+            return False
+        try:
+            if process.address:
+                answer = httpx2.get(f"{process.address}/readyz", timeout=5)
+                return answer.is_success and ("serve" not in process.command or answer.json()["workers"] > 0)
+            with self.database.read() as session:
+                there = [worker.owner for worker in workers.present(session)]
+        except (httpx2.HTTPError, DBAPIError):
+            return False
+        return any(f":{process.process.pid}:" in owner for owner in there)
 
 
 @contextmanager
 def installation(
-    url: str, *, webs: int, workers: int, users: int, settings: dict[str, object]
+    url: str, *, webs: int, graders: int, users: int, settings: dict[str, object]
 ) -> Iterator[Installation]:
-    """Migrate, import the courses, make accounts, and start everything."""
-    folder = Path(tempfile.mkdtemp(prefix="kelolo-installation-"))
-    folder.chmod(0o711)
-    database = Database(url)
-    upgrade(database)
-    with database.write() as session:
-        import_course(session, load_course(ROOT / "exercises" / "embeddings"))
-        emails = [f"student{number}@example.org" for number in range(users)]
-        for email in emails:
-            accounts.add_user(session, email=email, role="student")
-        tokens = [accounts.create_token(session, email=email) for email in emails]
-    ports = free_ports(webs)
+    """`kelolo web` and `kelolo worker`, so many of each, before one database."""
+    folder = _folder()
     settings = settings | {"database_url": url}
+    ports = free_ports(webs)
     site = Installation(
-        url=url,
         folder=folder,
         webs=[_process(folder, "web", n, settings | {"port": ports[n]}) for n in range(webs)],
-        workers=[_process(folder, "worker", n, settings) for n in range(workers)],
-        database=database,
-        tokens=tokens,
+        workers=[_process(folder, "worker", n, settings) for n in range(graders)],
+        database=Database(url),
     )
+    with _running(site, users=users):
+        yield site
+
+
+@contextmanager
+def embedded(*, users: int, settings: dict[str, object]) -> Iterator[Installation]:
+    """`kelolo serve`: everything in one command, on SQLite."""
+    folder = _folder()
+    serve = _process(folder, "serve", 0, settings | {"port": free_ports(1)[0]})
+    database = Database(f"sqlite:///{serve.environment['KELOLO_DATA']}/kelolo.db")
+    site = Installation(folder=folder, webs=[serve], workers=[], database=database)
+    with _running(site, users=users):
+        yield site
+
+
+@contextmanager
+def _running(site: Installation, *, users: int) -> Iterator[None]:
+    """Migrate, import the first course, make accounts, and run all processes."""
     with ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        stack.callback(database.dispose)
+        stack.callback(shutil.rmtree, site.folder, ignore_errors=True)
+        stack.callback(site.database.dispose)
+        upgrade(site.database)
+        with site.database.write() as session:
+            import_course(session, load_course(ROOT / "exercises" / "embeddings"))
+            emails = [f"student{number}@example.org" for number in range(users)]
+            for email in emails:
+                accounts.add_user(session, email=email, role="student")
+            site.tokens = [accounts.create_token(session, email=email) for email in emails]
         for one in [*site.webs, *site.workers]:
             stack.callback(one.stop)
             one.start()
         site.wait_until_ready()
-        yield site
+        yield
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="kelolo-installation-"))
+    folder.chmod(0o711)
+    return folder
 
 
 def wait_for(what: str, happened: Callable[[], bool], *, within_s: float = START_WITHIN_S) -> None:
     """Look again and again until something has happened. Raises TimeoutError."""
     deadline_s = time.monotonic() + within_s
-    while True:
-        try:
-            if happened():
-                return
-        except httpx2.HTTPError:
-            pass
+    while not happened():
         if time.monotonic() > deadline_s:
             raise TimeoutError(f"waited too long for {what}")
         time.sleep(0.1)
@@ -202,10 +222,10 @@ def _process(folder: Path, command: str, number: int, settings: dict[str, object
     )
 
 
-def _answers(web: Kelolo) -> bool:
-    if not web.is_running:
-        raise RuntimeError(f"{web.name} has ended: {web.log.read_text()[-2000:]}")
-    return httpx2.get(f"{web.address}/readyz", timeout=10).status_code == httpx2.codes.OK
+def _lives(one: Kelolo) -> bool:
+    if one.process is None or one.process.poll() is not None:
+        raise RuntimeError(f"{one.name} has ended: {one.log.read_text()[-2000:]}")
+    return True
 
 
 def connections(database: Database) -> int:

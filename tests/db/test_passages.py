@@ -65,7 +65,9 @@ def test_words_are_found_in_other_forms(stored: Database) -> None:
 def test_word_in_a_heading_counts_more(database: Database, course: Course) -> None:
     """A section about something comes before one that mentions it."""
     with database.write() as session:
-        import_course(session, rewritten(course, "## Apples\n\nA pear and a pear.\n\n## A pear\n\nRound, green, sweet."))
+        import_course(
+            session, rewritten(course, "## Apples\n\nA pear and a pear.\n\n## A pear\n\nRound, green, sweet.")
+        )
     assert [one.title for one in found(database, "pears")] == ["A pear", "Apples"]
 
 
@@ -133,7 +135,9 @@ def test_exercise_that_moves_takes_its_task_along(stored: Database, course: Cour
     with stored.write() as session:
         import_course(
             session,
-            course.model_copy(update={"lessons": [lesson.model_copy(update={"id": "elsewhere", "title": "Elsewhere"})]}),
+            course.model_copy(
+                update={"lessons": [lesson.model_copy(update={"id": "elsewhere", "title": "Elsewhere"})]}
+            ),
         )
         store_passages(session, lesson.model_copy(update={"exercises": []}))
         counted = select(func.count()).select_from(PassageRow).where(PassageRow.exercise_id == EXERCISE)
