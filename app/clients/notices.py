@@ -22,6 +22,7 @@ from sqlalchemy import URL, func, select
 from sqlalchemy.orm import Session
 
 from app.clients.bells import Tickets
+from app.db.database import PEER
 
 GRADING = "grading"
 """Procrastinate's name of the queue of what is to be graded; it tells of new jobs on a channel of its own."""
@@ -32,13 +33,6 @@ LOOK_AGAIN = "look-again"
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _CLOSE_WITHIN_S = 0.5
-# A peer that has vanished without a word is noticed in half a minute, not in two hours.
-_KEEPALIVES: dict[str, Any] = {
-    "connect_timeout": 5,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-}
 
 log = structlog.get_logger()
 
@@ -82,9 +76,10 @@ class Listener:
 
     def _keep_listening(self) -> None:
         pause_s = _FIRST_PAUSE_S
+        peer: dict[str, Any] = {**PEER}
         while not self._closed.is_set():
             try:
-                with psycopg.connect(self._address, autocommit=True, **_KEEPALIVES) as connection:
+                with psycopg.connect(self._address, autocommit=True, **peer) as connection:
                     for channel in self._channels:
                         connection.execute(SQL("LISTEN {}").format(Identifier(channel)))
                     self._look_again()

@@ -1,6 +1,8 @@
 """
 The queue of submissions to grade, as a port, and its adapter for one machine.
 
+For more than one there is `app.services.procrastinate_jobs`; `app.services.transport` chooses.
+
 Theory of operation: a job is a row. To claim it is to write one's name on it with a fresh
 random token and a time until which the claim holds (a lease). Whoever records a result must
 still hold the newest token (`finish` deletes the row by it), so a worker that was given up
@@ -10,8 +12,7 @@ or its worker is a process of this machine that is no longer there, which is not
 next claim. A job that has been claimed three times is handed out once more, marked as
 exhausted, for its failure to be recorded.
 
-On SQLite a claim is safe because a writing transaction is alone; on PostgreSQL because the
-row is locked as it is chosen, and rows that others have locked are passed over.
+A claim is safe because on SQLite a writing transaction is alone.
 """
 
 import secrets
@@ -125,7 +126,7 @@ class JobTable:
 
 
 class LeaseQueue(JobTable):
-    """The queue as one table. For SQLite and one machine; safe on PostgreSQL too."""
+    """The queue as one table, on SQLite and so on one machine."""
 
     # "live" sorts before "regrade". The id only makes the order total.
     order = (Job.kind, Job.priority, Job.enqueued_at, Job.submission_id)
@@ -142,7 +143,6 @@ class LeaseQueue(JobTable):
             .where(self._claimable(session))
             .order_by(*self.order)
             .limit(1)
-            .with_for_update(skip_locked=True)
             .execution_options(populate_existing=True)
         )
         if job is None:

@@ -13,6 +13,7 @@ from app.services import workers
 from app.services.owners import this_process
 from app.services.transport import bells_for, queue_for
 from app.settings import Settings
+from app.worker.insisting import insist
 from app.worker.scratch import scratch_folder
 from app.worker.slot import Slot, Surroundings
 from app.worker.walls import REFUSED, Walls
@@ -89,9 +90,12 @@ class _Presence:
         with self._lock:
             if self._told:
                 return
-            with self._database.write() as session:
-                workers.register(session, owner=self.owner, slots=self._slots, walls=self.walls.to_json())
+            insist(self._register)
             self._told = True
+
+    def _register(self) -> None:
+        with self._database.write() as session:
+            workers.register(session, owner=self.owner, slots=self._slots, walls=self.walls.to_json())
 
     def renew(self) -> None:
         try:

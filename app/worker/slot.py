@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import structlog
+from sqlalchemy.orm import Session
 
 from app.clients.bells import Bells, Waiting
 from app.db import Database
@@ -15,7 +16,7 @@ from app.models import SubmissionKind
 from app.services import grading
 from app.services.grading import GradingOrder
 from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
-from app.worker.insisting import insist, is_away
+from app.worker.insisting import PATIENCE_S, insist, is_away
 from app.worker.walls import Walls, WallsBroken
 from graders.grader import Grader
 from graders.question import Question
@@ -97,7 +98,7 @@ class Slot(Thread):
         """Let another worker have the job in hand, because this one must end now."""
         holding = self._holding
         if holding is not None:
-            self._release(holding.lease, tried=False)
+            self._release(holding.lease, tried=False, patience_s=0)  # there is no time for more
 
     def _work_with_one_grader(self) -> None:
         self._faults = 0
@@ -152,7 +153,8 @@ class Slot(Thread):
         self._ring(lease, "running")
         order = insist(lambda: self._begin(lease))
         report = _judge(grader, order)
-        insist(lambda: self._record(lease, order, report))
+        queue, owner = self._around.queue, self._around.owner
+        self._write(lambda session: grading.record(session, lease, order, report, queue=queue, worker=owner))
         self._faults = 0
         self._ring(lease, "graded")
         if isinstance(order.task, Task):
@@ -162,9 +164,14 @@ class Slot(Thread):
         with self._around.database.read() as session:
             return grading.begin(session, lease)
 
-    def _record(self, lease: Lease, order: GradingOrder, report: Report) -> None:
-        with self._around.database.write() as session:
-            grading.record(session, lease, order, report, queue=self._around.queue, worker=self._around.owner)
+    def _write(self, deed: Callable[[Session], None], *, patience_s: float = PATIENCE_S) -> None:
+        """Do in a transaction of its own what is harmless to do twice, although the database may be away."""
+
+        def once() -> None:
+            with self._around.database.write() as session:
+                deed(session)
+
+        insist(once, patience_s=patience_s)
 
     def _retry_or_give_up(self, lease: Lease) -> None:
         try:
@@ -176,13 +183,13 @@ class Slot(Thread):
             log.info("lease lost", submission=lease.submission_id)
 
     def _give_up(self, lease: Lease) -> None:
-        with self._around.database.write() as session:
-            grading.give_up(session, lease, queue=self._around.queue, worker=self._around.owner)
+        queue, owner = self._around.queue, self._around.owner
+        self._write(lambda session: grading.give_up(session, lease, queue=queue, worker=owner))
         self._ring(lease, "graded")
 
-    def _release(self, lease: Lease, *, tried: bool) -> None:
-        with self._around.database.write() as session:
-            self._around.queue.release(session, lease, tried=tried)
+    def _release(self, lease: Lease, *, tried: bool, patience_s: float = PATIENCE_S) -> None:
+        release = self._around.queue.release
+        self._write(lambda session: release(session, lease, tried=tried), patience_s=patience_s)
         self._ring(lease, "queued")
         self._around.bells.ring_workers()
 
