@@ -64,7 +64,9 @@ def test_headings_can_be_linked_to() -> None:
     ]
 
 
-@pytest.mark.parametrize("title", ["source", "main", "task-title", "", "!!!", '"><script>alert(1)</script>', "a" * 5000])
+@pytest.mark.parametrize(
+    "title", ["source", "main", "task-title", "", "!!!", '"><script>alert(1)</script>', "a" * 5000]
+)
 def test_headings_take_no_id_that_the_page_needs(title: str) -> None:
     """A heading named as a part of the page does not get in the way of what looks for that part."""
     ids = re.findall(r' id="([^"]*)"', render_markdown(f"## {title}\n\n## {title}"))
