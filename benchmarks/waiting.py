@@ -22,12 +22,21 @@ from datetime import datetime
 from pathlib import Path
 
 import httpx2
-from local_site import EXERCISE, Installation, connections, installation, percentiles, postgresql, threads, waiting_room
 from sqlalchemy import select
 
 from app.clock import utc_now
 from app.models import GradingRun
 from app.settings import Settings
+from benchmarks.local_site import (
+    EXERCISE,
+    Installation,
+    connections,
+    installation,
+    percentiles,
+    postgresql,
+    threads,
+    waiting_room,
+)
 
 PAGE = f"/exercises/{EXERCISE}"
 PAGES_PER_S = 8
