@@ -69,8 +69,10 @@ async def follow(site: Site, account: Account, submission_id: str) -> AsyncGener
     with site.bell.subscribe(submission_id) as ticket:  # before the first look, so that no change slips by
         told = await _look(site, account, submission_id)
         yield told
-        while told["state"] != "graded" and not site.is_leaving:
+        while told["state"] != "graded":
             rung = await ticket.wait(pause_s)
+            if site.is_leaving:
+                return  # with no last look: hundreds of them at once would take too long
             state = await _newer(site, account, told, rung=rung is not None)
             if state != told:
                 yield state
