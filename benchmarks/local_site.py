@@ -195,6 +195,8 @@ def embedded(*, users: int, settings: dict[str, object]) -> Iterator[Installatio
 def _running(site: Installation, *, users: int) -> Iterator[None]:
     """Migrate, import the first course, make accounts, and run all processes."""
     with ExitStack() as stack:
+        # whoever stops this script should not have to look for what it has started
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         stack.callback(shutil.rmtree, site.folder, ignore_errors=True)
         stack.callback(site.database.dispose)
         upgrade(site.database)

@@ -39,7 +39,7 @@ from benchmarks.local_site import (
 )
 
 PAGE = f"/exercises/{EXERCISE}"
-PAGES_PER_S = 8
+PAGES_PER_S = 4
 LOOK_FOR_S = 15.0
 MOST_P95_S = 0.300
 MOST_THREADS = 60

@@ -19,7 +19,7 @@ def test_nothing_is_lost_while_processes_and_connections_are_killed() -> None:
 
 def test_nothing_is_lost_in_a_rolling_restart() -> None:
     """One web or worker after the other is restarted in good order, each within ten seconds, while users send."""
-    figures = trial("--seconds", "40", "--gently")
+    figures = trial("--seconds", "30", "--gently")
     assert "restarted in good order" in figures
 
 
