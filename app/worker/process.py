@@ -134,7 +134,8 @@ def _end(slots: list[Slot], around: Surroundings) -> None:
     around.bells.ring_workers()  # for the slots that wait
     deadline_s = time.monotonic() + GRACE_S
     for slot in slots:
-        slot.join(max(0.0, deadline_s - time.monotonic()))
+        if not slot.is_starting:
+            slot.join(max(0.0, deadline_s - time.monotonic()))
     for slot in slots:
         if slot.is_alive():
             _give_back(slot)

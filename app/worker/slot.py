@@ -69,6 +69,8 @@ class Slot(Thread):
         self._faults = 0
         self.refusal: WallsBroken | None = None
         """Why this slot will not grade."""
+        self.is_starting = False
+        """Whether its grader is not ready yet, so that it holds no job, and nobody need wait for it to end."""
 
     def run(self) -> None:
         """Work until told to stop, whatever happens."""
@@ -102,12 +104,14 @@ class Slot(Thread):
 
     def _work_with_one_grader(self) -> None:
         self._faults = 0
+        self.is_starting = True
         self._scratch.mkdir(mode=0o711, exist_ok=True)
         with Grader(scratch=self._scratch, unsafe=self._around.walls.unsafe) as grader:
             self._around.walls.prove(grader)
             grader.prepare()
             self._around.ready()
             log.info("slot ready", slot=self.name)
+            self.is_starting = False
             # Not before: from its bell the pages see that somebody is ready to grade.
             with self._around.bells.worker_bell() as bell:
                 self._work(grader, bell)
