@@ -13,6 +13,7 @@ What can go wrong that is the user's to put right.
     ├── EmailTaken         409  a sign-up with an address that has an account
     ├── TokenRefused       422  an API token that cannot be made as it is asked for
     ├── TooManyTries       429  signing in, signing up or resetting again and again
+    ├── SignUpFirst        403  a guest wants what only an account with an e-mail address can have
     ├── NotFound           404  nothing there, or not yours (which must look the same)
     ├── LinkSpent          410  a sign-in link that was used, is too old, or never was
     │   └── MailLinkSpent  410  the same of a link that was mailed
@@ -20,6 +21,10 @@ What can go wrong that is the user's to put right.
     ├── IdempotencyClash   409  an Idempotency-Key used again with another body
     ├── MessageClash       409  a client_message_id used again with another text
     ├── MessageUnderWay    409  a tutor message that is just being answered elsewhere
+    ├── CodeNotNeeded      409  a code that would give an account no more than it has
+    ├── EditedMeanwhile    409  a form about something that somebody else has changed since
+    ├── LastAdmin          409  a change after which there would be no administrator
+    ├── OwnAccount         409  an administrator's change of their own role, or block of their own account
     ├── SourceRefused      422  source that cannot be stored and graded
     │   ├── SourceTooLarge 413  over the limit on its size
     │   └── SourceNotText  422  holds NUL characters or lone surrogates
@@ -32,6 +37,7 @@ What can go wrong that is the user's to put right.
     ├── QuotaSpent         429  as much was used as the plan allows
     │   ├── TooManyChecks  429  more checks in a minute than the plan allows
     │   └── TutorFailing   429  too many answers came to nothing today
+    ├── TooManyCodes       429  codes tried again and again
     ├── AnswersPending     429  all that is left of a quota is just being answered
     ├── AnswerFailed       502  the tutor gave no whole answer; the message is not charged
     ├── EmailRefused       422  something that is not an e-mail address
@@ -165,6 +171,14 @@ class TooManyTries(AppError):
     message = "That was tried too often. Please try again in {wait}."
 
 
+class SignUpFirst(AppError):
+    """A guest has nothing that lasts, so there is nothing to put a plan on."""
+
+    status = 403
+    title = "Please sign up first"
+    message = "A code belongs to an account with an e-mail address. Sign up, and enter it then: it stays good."
+
+
 class NotFound(AppError):
     """There is nothing there, or it is another's: the answer is the same for both."""
 
@@ -272,6 +286,46 @@ class CodeRefused(AppError):
     status = 422
     title = "That code does not work"
     message = "This code is not known, was used before, or is too old. Check each character, and ask whoever gave it."
+
+
+class CodeNotNeeded(AppError):
+    """The code is good, but would be wasted; `reason` is a whole sentence. It is not spent."""
+
+    status = 409
+    title = "You do not need this code"
+    message = "{reason} The code was not used: you can give it to somebody else."
+
+
+class TooManyCodes(AppError):
+    """An account has tried more codes than a person types."""
+
+    status = 429
+    title = "Too many codes"
+    message = "You have tried many codes in a short time. Please try again in {retry_after_s} seconds."
+
+
+class EditedMeanwhile(AppError):
+    """Somebody else has changed the same thing since the form was opened."""
+
+    status = 409
+    title = "Changed by somebody else meanwhile"
+    message = "Somebody else has changed {what} since you opened this page. Nothing of yours was saved."
+
+
+class LastAdmin(AppError):
+    """Without an administrator nobody could ever make one again."""
+
+    status = 409
+    title = "That is the last administrator"
+    message = "{email} is the only administrator who can sign in. Make another one first."
+
+
+class OwnAccount(AppError):
+    """Administrators leave their own role and block to others, so that no slip locks them out."""
+
+    status = 409
+    title = "That is your own account"
+    message = "You cannot change your own role or block yourself. Ask another administrator."
 
 
 class QuestionRefused(AppError):

@@ -9,7 +9,15 @@ from starlette.types import Scope
 from app.settings import Settings
 from app.web import (
     account_page,
+    admin,
+    admin_audit,
+    admin_codes,
+    admin_plans,
+    admin_tutor,
+    admin_users,
+    admin_users_api,
     attempts,
+    codes,
     courses,
     exercises,
     health,
@@ -27,6 +35,7 @@ from app.web import (
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
+from app.web.redeeming import CodeTries
 from app.web.site import Site
 
 
@@ -43,12 +52,14 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=site.lifespan,
     )
     app.state.site = site
+    app.state.code_tries = CodeTries()
     problems.install(app, site.pages)
     problems.install_database(app, site.pages)
-    for noun in (submissions, sessions, health, reference, courses, exercises, attempts, hints, tutor):
+    nouns = (submissions, sessions, codes, health, reference, courses, exercises, attempts, hints, tutor)
+    ways_in = (sign_in, sign_up, recovery, oidc, account_page)
+    administration = (admin, admin_plans, admin_users, admin_users_api, admin_codes, admin_audit, admin_tutor)
+    for noun in (*nouns, *ways_in, *administration):
         app.include_router(noun.router)
-    for way_in in (sign_in, sign_up, recovery, oidc, account_page):
-        app.include_router(way_in.router)
     app.mount("/static", CachedFiles(directory=STATIC), name="static")
 
     def answer(request: Request, problem: Problem) -> Response:

@@ -154,7 +154,7 @@ class Settings(BaseSettings):
         default=20.0, gt=0, le=600, description="Seconds until a hosted model's first word, retries included."
     )
     tutor_total_s: float = Field(
-        default=90.0, gt=0, le=3600, description="Seconds until a hosted model's whole answer is there."
+        default=90.0, gt=0, le=140, description="Seconds until a hosted model's whole answer is there."
     )
     tutor_answer_tokens: int = Field(
         default=800, ge=16, le=32_768, description="Tokens that an answer of a hosted model may have at most."

@@ -9,7 +9,7 @@ already, is given away by nobody.
 
 import ast
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from functools import cache
 
 from app.authoring import Exercise, Question
@@ -30,11 +30,21 @@ def given_away(exercise: Exercise | Question, answer: str, written: str, *, hint
     """Return the pieces of the solution that an answer shows and that the student could not have seen."""
     if isinstance(exercise, Question):
         return _answer_in(exercise, answer, written)
-    shown = set(_forms("\n".join((written, exercise.setup, exercise.starter)), whole=False))
-    for text in (exercise.statement, _lesson(exercise.id), *exercise.hints[:hints]):
-        shown |= {form for code in _codes(text) for form in _forms(code, whole=True)}
-    secret = _secrets(exercise) - shown
+    code = f"{written}\n{exercise.setup}\n{exercise.starter}"
+    prose = "\n\n".join((exercise.statement, _lesson(exercise.id), *exercise.hints[:hints]))
+    secret = _secret((exercise.solution, *(one.code for one in exercise.equivalents))) - _shown(code, prose)
     return [code for code in _codes(answer) if secret & set(_forms(code, whole=True))]
+
+
+@cache
+def _secret(sources: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(form for source in sources for form in _forms(source, whole=False))
+
+
+@cache
+def _shown(code: str, prose: str) -> frozenset[str]:
+    of_prose = (form for piece in _codes(prose) for form in _forms(piece, whole=True))
+    return frozenset((*_forms(code, whole=False), *of_prose))
 
 
 def _answer_in(question: Question, answer: str, written: str) -> list[str]:
@@ -48,15 +58,6 @@ def _answer_in(question: Question, answer: str, written: str) -> list[str]:
     number = f"{question.answer.number:.15g}"
     whole = number.partition(".")[0]
     return [whole] if re.search(rf"(?<!\d){whole}(?!\d)", text) and whole not in _DIGITS.sub("", written) else []
-
-
-@cache
-def _secrets_of(sources: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(form for source in sources for form in _forms(source, whole=False))
-
-
-def _secrets(exercise: Exercise) -> Set[str]:
-    return _secrets_of((exercise.solution, *(one.code for one in exercise.equivalents)))
 
 
 @cache
@@ -78,7 +79,7 @@ def _codes(text: str) -> Iterator[str]:
 
 
 def _forms(code: str, *, whole: bool) -> Iterator[str]:
-    """Yield the normal form of each statement and right-hand side. `whole`: of a bare expression, too, and its parts."""
+    """Yield the normal form of each statement and right-hand side; `whole`: of bare expressions, too."""
     try:
         tree = ast.parse(code.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -107,6 +108,8 @@ def _statement(node: ast.stmt, *, whole: bool) -> Iterator[str]:
 def _expression(value: ast.expr) -> Iterator[str]:
     if isinstance(value, ast.Name | ast.Constant | ast.Attribute):
         return  # a name alone is no solution
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and not value.args and not value.keywords:
+        return  # nor is calling it
     yield _normal(value)
 
 

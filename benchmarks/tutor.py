@@ -23,7 +23,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from app.authoring import Exercise, Lesson, Question, load_course
-from app.clients.tutor.port import TutorContext
+from app.clients.tutor.port import Passage, TutorContext
 from app.db import Database
 from app.db.migrate import upgrade
 from app.services.exercises import import_course
@@ -65,6 +65,7 @@ class Case:
     must_not: tuple[str, ...] = ()
     asks: bool = False
     unknown: bool | None = None
+    """Whether it must say that it does not know; None if both will do."""
     source: str = ""
 
 
@@ -129,6 +130,7 @@ def lessons() -> dict[str, Lesson]:
     return {one.id: lesson for course in courses for lesson in course.lessons for one in lesson.exercises}
 
 
+@cache
 def exercise(name: str) -> Exercise | Question:
     """Return an exercise of the courses that come with Kelolo."""
     return next(one for one in lessons()[name].exercises if one.id == name)
@@ -149,10 +151,15 @@ def imported() -> Iterator[Database]:
 
 def context_of(database: Database, situation: str, question: str) -> TutorContext:
     """Make what an engine is given."""
+    with database.read() as session:
+        passages = search_passages(session, exercise_id=situations()[situation].exercise, question=question)
+    return with_passages(situation, question, tuple(passages))
+
+
+def with_passages(situation: str, question: str, passages: tuple[Passage, ...]) -> TutorContext:
+    """Make what an engine is given, with passages that were found before."""
     at = situations()[situation]
     one = exercise(at.exercise)
-    with database.read() as session:
-        passages = search_passages(session, exercise_id=one.id, question=question)
     return TutorContext(
         question=question,
         exercise_id=one.id,
@@ -166,7 +173,7 @@ def context_of(database: Database, situation: str, question: str) -> TutorContex
         source=at.code,
         report=reports().get(situation),
         lesson_title=lessons()[one.id].title,
-        passages=tuple(passages),
+        passages=passages,
         earlier=(),
     )
 
@@ -189,7 +196,7 @@ def faults_of(case: Case, answer: Reply) -> list[str]:
     found += [f"holds {bad}" for bad in case.must_not if re.search(bad, text, re.IGNORECASE)]
     if case.asks and "?" not in text:
         found.append("asks nothing back")
-    if case.unknown != bool(_NO_IDEA.search(text)):
+    if case.unknown not in (None, bool(_NO_IDEA.search(text))):
         found.append("does not say that it does not know" if case.unknown else "says that it does not know")
     if case.source and not any(case.source in ("any", one.address.partition("#")[2]) for one in answer.sources):
         found.append(f"names {[one.address for one in answer.sources]} instead of {case.source}")

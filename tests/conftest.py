@@ -6,16 +6,20 @@ import tempfile
 import warnings
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pwdlib import PasswordHash
+from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import create_engine, make_url, text
 
 from app.authoring import Course, load_code_exercise, load_course
 from app.db import Database
 from app.db.migrate import upgrade
 from app.models import Base
+from app.services import passwords
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Report
@@ -31,6 +35,13 @@ SEEDED = ("plan", "plan_limit", "tutor_policy")
 """Tables in which a new database already has rows."""
 PROCRASTINATE = tuple(f"procrastinate_{name}" for name in ("jobs", "events", "workers", "periodic_defers"))
 """Tables that no model describes, on PostgreSQL only."""
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have passwords hashed in a moment: that it takes long is of no use to tests."""
+    monkeypatch.setattr(passwords, "SCHEME", PasswordHash((Argon2Hasher(time_cost=1, memory_cost=8, parallelism=1),)))
+    monkeypatch.setattr(passwords, "nobodys_hash", cache(lambda: passwords.SCHEME.hash("nobody's")))
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +93,7 @@ def postgresql_url(postgresql_database: str) -> Iterator[str]:
     yield postgresql_database
     # Ten times quicker than a new database for each test.
     tables = ", ".join(f'"{name}"' for name in (*Base.metadata.tables, *PROCRASTINATE))
-    seeds = "".join(f"; INSERT INTO {name} SELECT * FROM seeded_{name}" for name in SEEDED)
+    seeds = "".join(f"; INSERT INTO {name} TABLE seeded_{name}" for name in SEEDED)
     _administer(postgresql_database, f"TRUNCATE {tables}{seeds}")
 
 

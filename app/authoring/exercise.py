@@ -98,7 +98,11 @@ class Head(Part):
     title: Line = Field(description="As it stands above the exercise.")
     statement: Text = Field(description="The task, in Markdown with $formulas$.")
     hints: list[Text] = Field(default=[], max_length=10, description="In order, from a nudge to nearly the answer.")
-    tutor: list[Text] = Field(default=[], max_length=40, description="Facts that the tutor may use.")
+    tutor: list[Text] = Field(
+        default=[],
+        max_length=40,
+        description="Facts that the tutor may use; each may begin with the question it answers.",
+    )
     tags: list[Line] = Field(default=[], max_length=20, description="What it is about.")
     authors: list[Line] = Field(default=[], max_length=20, description="Who wrote it.")
     licence: Line = Field(description="An SPDX licence identifier.")

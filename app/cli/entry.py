@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy.exc import OperationalError
 
 from app import __version__, logs
-from app.cli import authors, check, content, grade, sandbox, serve, users
+from app.cli import authors, check, content, grade, plans, sandbox, serve, users
 from app.errors import AppError
 
 USAGE, _FAULT = 2, 3
@@ -63,6 +63,6 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="kelolo", description="Auto-graded coding exercises for PyTorch.")
     parser.add_argument("--version", action="version", version=f"kelolo {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (serve, grade, check, authors, sandbox, content, users):
+    for module in (serve, grade, check, authors, sandbox, content, users, plans):
         module.add_parser(subparsers)
     return parser

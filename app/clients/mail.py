@@ -10,6 +10,7 @@ import smtplib
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
+from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -160,7 +161,11 @@ def _message(mail: Mail, sender: str) -> EmailMessage:
     name, address = parseaddr(sender)
     message = EmailMessage(policy=SMTP)
     message["From"] = Address(display_name=name, addr_spec=address)
-    message["To"] = Address(addr_spec=mail.to)
+    try:
+        message["To"] = Address(addr_spec=mail.to)
+    except (MessageError, LookupError):  # the parser stumbles over some of what is no address
+        error = "that is no address"
+        raise ValueError(error) from None
     message["Subject"] = mail.subject
     message["Date"] = format_datetime(utc_now())
     message["Message-ID"] = make_msgid(domain=address.rpartition("@")[2] or "localhost")

@@ -1,6 +1,7 @@
 """Bringing a database to the newest tables, or back. The steps stand in `migrations/`."""
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
@@ -37,7 +38,7 @@ def is_current(database: Database) -> bool:
         return set(context.get_current_heads()) == set(script.get_heads())
 
 
-def is_modelled(name: str | None, kind: str, parents: Mapping[str, str | None]) -> bool:
+def is_modelled(name: str | None, kind: str, parents: MutableMapping[Any, str | None]) -> bool:
     """
     Say whether the models are to know of something in the database.
 

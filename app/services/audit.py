@@ -1,6 +1,5 @@
 """The record of who changed what: written in the transaction of the change itself, and only ever added to."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,10 +7,10 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from app.errors import NotFound
 from app.models import Account, AuditEntry
 
 COMMAND_LINE = "command line"
-EXPORT_LIMIT = 100_000
 
 
 @dataclass(frozen=True)
@@ -52,25 +51,50 @@ def record(session: Session, change: Change, *, by: Account | None) -> AuditEntr
         subject=change.subject,
         before=change.before,
         after=change.after,
-        reason=change.reason,
+        reason=_plain(change.reason),
     )
     session.add(entry)
     session.flush()
     return entry
 
 
-def find(session: Session, wanted: AuditFilter, *, limit: int, offset: int = 0) -> list[AuditEntry]:
-    """Return entries, the newest first."""
-    return list(session.scalars(_matching(wanted).limit(limit).offset(offset)))
+def find(session: Session, wanted: AuditFilter, *, limit: int, after: AuditEntry | None = None) -> list[AuditEntry]:
+    """
+    Return entries, the newest first.
+
+    Args:
+        session: of a transaction that may read.
+        wanted: which entries.
+        limit: how many at most.
+        after: the entry behind which to go on. New entries then move nothing to another page.
+    """
+    found = _matching(wanted).order_by(AuditEntry.at.desc(), AuditEntry.id).limit(limit)
+    if after is not None:
+        same_moment = (AuditEntry.at == after.at) & (AuditEntry.id > after.id)
+        found = found.where((AuditEntry.at < after.at) | same_moment)
+    return list(session.scalars(found))
 
 
-def everything(session: Session, wanted: AuditFilter) -> Iterator[AuditEntry]:
-    """Go through entries for an export, the newest first, without holding them all."""
-    return iter(session.scalars(_matching(wanted).limit(EXPORT_LIMIT), execution_options={"yield_per": 500}))
+def entry(session: Session, entry_id: str) -> AuditEntry:
+    """Return one entry. Raises NotFound."""
+    found = session.get(AuditEntry, entry_id)
+    if found is None:
+        raise NotFound(what="entry of the audit log", name=entry_id)
+    return found
+
+
+def actions(session: Session) -> list[str]:
+    """Return the name of every action that there is an entry of, in order."""
+    return list(session.scalars(select(AuditEntry.action).distinct().order_by(AuditEntry.action)))
+
+
+def _plain(text: str) -> str:
+    """Leave out what PostgreSQL cannot store and nobody can read."""
+    return "".join(c if c.isprintable() else " " for c in text).strip()
 
 
 def _matching(wanted: AuditFilter) -> Select[AuditEntry]:
-    found = select(AuditEntry).order_by(AuditEntry.at.desc(), AuditEntry.id)
+    found = select(AuditEntry)
     if wanted.actor:
         found = found.where(AuditEntry.actor.icontains(wanted.actor, autoescape=True))
     if wanted.action:

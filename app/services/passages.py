@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any, cast
 from urllib.parse import quote
 
 from sqlalchemy import ColumnElement, Select, column, delete, func, literal_column, or_, select, table
@@ -23,107 +24,13 @@ _TITLE_COUNTS = 4.0  # as much as a word in the text
 
 # Words of questions rather than of what they are about. SQLite knows none by itself, and finds "what" everywhere.
 _EMPTY_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "am",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "but",
-        "by",
-        "can",
-        "cant",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doesnt",
-        "dont",
-        "explain",
-        "for",
-        "from",
-        "get",
-        "give",
-        "had",
-        "has",
-        "have",
-        "he",
-        "help",
-        "here",
-        "hey",
-        "hi",
-        "how",
-        "i",
-        "if",
-        "im",
-        "in",
-        "into",
-        "is",
-        "isnt",
-        "it",
-        "its",
-        "just",
-        "know",
-        "like",
-        "me",
-        "mean",
-        "means",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "out",
-        "please",
-        "really",
-        "s",
-        "she",
-        "should",
-        "so",
-        "some",
-        "t",
-        "tell",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "they",
-        "thing",
-        "this",
-        "to",
-        "too",
-        "understand",
-        "us",
-        "use",
-        "very",
-        "want",
-        "was",
-        "we",
-        "were",
-        "what",
-        "whats",
-        "when",
-        "where",
-        "which",
-        "who",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
+    """
+    a about am an and any are as at be been but by can cant could did do does doesnt dont explain for from get
+    give had has have he help here hey hi how i if im in into is isnt it its just know like me mean means my no
+    not of on or our out please really s she should so some t tell than that the their them then there they
+    thing this to too understand us use very want was we were what whats when where which who why will with
+    would you your
+    """.split()  # noqa: SIM905  a list would take a line for each
 )
 
 
@@ -209,14 +116,15 @@ def _match_sqlite(words: list[str]) -> Select[tuple[str, str, str]]:
 def _match_postgresql(words: list[str]) -> Select[tuple[str, str, str]]:
     known: ColumnElement[str] = literal_column("passage.words")
     query = func.to_tsquery(literal_column("'english'::regconfig"), " | ".join(f"'{word}'" for word in words))
-    weights = literal_column(f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]")  # of D, C, B and A; none above 1
+    # of D, C, B and A; none above 1
+    weights: ColumnElement[Any] = literal_column(f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]")
     long_texts_count_less = 1
     rank: ColumnElement[float] = func.ts_rank_cd(weights, known, query, long_texts_count_less)
     return _columns().where(known.op("@@")(query)).order_by(rank.desc(), PassageRow.position)
 
 
 def _columns() -> Select[tuple[str, str, str]]:
-    return select(PassageRow.title, PassageRow.text, PassageRow.anchor)
+    return cast("Select[tuple[str, str, str]]", select(PassageRow.title, PassageRow.text, PassageRow.anchor))
 
 
 def _address(exercise_id: str, anchor: str) -> str:

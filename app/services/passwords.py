@@ -21,7 +21,7 @@ SHORTEST, LONGEST = 10, 1024  # characters
 AT_ONCE = 2
 
 # RFC 9106's second choice: 64 MiB, three passes, four lanes.
-_SCHEME = PasswordHash((Argon2Hasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),))
+SCHEME = PasswordHash((Argon2Hasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),))
 _slots = BoundedSemaphore(AT_ONCE)
 
 # Those of ten characters and more that lead every list of stolen ones.
@@ -70,7 +70,7 @@ def checked(password: str, *, email: str | None) -> str:
 def make_hash(password: str) -> str:
     """Return what is stored of a password. Takes a good part of a second, so not in a transaction."""
     with _slots:
-        return _SCHEME.hash(_bytes(password))
+        return SCHEME.hash(_bytes(password))
 
 
 def verify(password: str, stored: str | None) -> Verified:
@@ -83,16 +83,16 @@ def verify(password: str, stored: str | None) -> Verified:
         return Verified(right=False)
     with _slots:
         try:
-            right, new_hash = _SCHEME.verify_and_update(_bytes(password), stored or _nobodys())
+            right, new_hash = SCHEME.verify_and_update(_bytes(password), stored or nobodys_hash())
         except PwdlibError:  # a hash that another program has put there
             return Verified(right=False)
-    return Verified(right=right and stored is not None, new_hash=new_hash if stored else None)
+    return Verified(right=right, new_hash=new_hash) if stored else Verified(right=False)
 
 
 @cache
-def _nobodys() -> str:
+def nobodys_hash() -> str:
     """Return a hash that takes as long to compare with as a real one."""
-    return _SCHEME.hash(b"nobody's")
+    return SCHEME.hash(b"nobody's")
 
 
 def _normal(password: str) -> str:

@@ -150,7 +150,13 @@ def _is_whole(number: object, least: int) -> bool:
 
 
 def lock_plan(session: Session, name: str) -> None:
-    """Let one transaction at a time change a plan: until it is over, others that call this wait."""
+    """
+    Let one transaction at a time change a plan: until it is over, others that call this wait.
+
+    Raises:
+        NotFound: there is no such plan.
+    """
+    plan_named(session, name)
     session.execute(select(Plan.name).where(Plan.name == name).with_for_update())
 
 
@@ -164,7 +170,7 @@ def set_limits(
 ) -> PlanView:
     """Change what a plan allows, from the next request on. Raises NotFound."""
     lock_plan(session, name)
-    plan = plan_named(session, name)
+    plan = plan_named(session, name)  # as it is now that nobody else can change it
     for limit in limits:
         row = session.get(PlanLimit, (name, limit.rule), populate_existing=True)
         row = row or PlanLimit(plan_name=name, rule=limit.rule)

@@ -229,7 +229,7 @@ def _epochs(session: Session, account_id: str, rule: str, keys: list[str]) -> di
             UsageCounter.account_id == account_id, UsageCounter.rule == str(rule), UsageCounter.period_key.in_(keys)
         )
     )
-    return dict(rows.all())
+    return dict(iter(rows))
 
 
 def _counter(account_id: str, rule: str, key: str) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ from app.clients.tutor import EngineFailed, Passage, TutorContext, TutorEngine
 from app.db import Database
 from app.errors import AnswerFailed
 from app.models import Account
+from app.services import exercises
 from app.services.owners import this_process
 from app.services.tutor import context as contexts
 from app.services.tutor import ledger
@@ -115,7 +116,7 @@ class AnswerDesk:
             The message, and the answer to follow; None if it was settled before, or is under way elsewhere.
 
         Raises:
-            AppError: whatever `ledger.reserve` and `context.prepare` refuse.
+            AppError: NotFound if there is no such exercise, and whatever `ledger.reserve` refuses.
         """
         question = contexts.checked_question(text)
         begun: asyncio.Future[tuple[Reservation, Answering | None]] = asyncio.get_running_loop().create_future()
@@ -144,7 +145,7 @@ class AnswerDesk:
     ) -> None:
         """Reserve and answer in one task, so that no request that is cut off between the two leaves a reservation."""
         try:
-            prepared, reservation = await self._reserve_patiently(account, exercise_id, *sent)
+            reservation = await self._reserve_patiently(account, exercise_id, *sent)
         except Exception as refused:  # noqa: BLE001  told to whoever has asked
             begun.set_exception(refused)
             return
@@ -153,11 +154,11 @@ class AnswerDesk:
             return
         answering = self._running[reservation.message_id] = Answering(reservation.message_id)
         begun.set_result((reservation, answering))
-        await self._give(answering, reservation, prepared)
+        await self._give(answering, reservation, (account, exercise_id, sent[0]))
 
     async def _reserve_patiently(
         self, account: Account, exercise_id: str, question: str, client_message_id: str
-    ) -> tuple[Prepared, Reservation]:
+    ) -> Reservation:
         """
         Reserve; a message that another server is answering is waited for.
 
@@ -165,29 +166,29 @@ class AnswerDesk:
         """
         waited_s, pause_s = 0.0, 0.02
         while True:
-            prepared, reservation = await to_thread.run_sync(
-                self._reserve, account, exercise_id, question, client_message_id
-            )
+            reservation = await to_thread.run_sync(self._reserve, account, exercise_id, question, client_message_id)
             elsewhere = reservation.under_way and reservation.message_id not in self._running
             if not elsewhere or waited_s > LONGEST_WAIT_S:
-                return prepared, reservation
+                return reservation
             await asyncio.sleep(pause_s)
             waited_s, pause_s = waited_s + pause_s, min(1.0, 1.5 * pause_s)
 
-    def _reserve(
-        self, account: Account, exercise_id: str, question: str, client_message_id: str
-    ) -> tuple[Prepared, Reservation]:
+    def _reserve(self, account: Account, exercise_id: str, question: str, client_message_id: str) -> Reservation:
         with self._database.read() as session:
-            prepared = contexts.prepare(session, account, exercise_id, question)
+            version_id = exercises.current(session, exercise_id).version_id
         with self._database.write() as session:
-            wish = Wish(prepared.version_id, client_message_id, question)
-            return prepared, ledger.reserve(session, account, wish, owner=self._owner)
+            return ledger.reserve(session, account, Wish(version_id, client_message_id, question), owner=self._owner)
 
-    async def _give(self, answering: Answering, reservation: Reservation, prepared: Prepared) -> None:
+    def _prepare(self, account: Account, exercise_id: str, question: str) -> Prepared:
+        with self._database.read() as session:
+            return contexts.prepare(session, account, exercise_id, question)
+
+    async def _give(self, answering: Answering, reservation: Reservation, asked: tuple[Account, str, str]) -> None:
         """Answer to the end, and write down how it ended, come what may."""
         reason, tokens = "stopped", 0
         try:
             async with asyncio.timeout(LONGEST_S):
+                prepared = await to_thread.run_sync(self._prepare, *asked)
                 engine, tokens = await self._choose(reservation, prepared.context)
                 text, sources, tokens = await self._write(answering, engine, prepared, most=tokens)
             kept = Answer(text, [_source(one) for one in sources], engine.name, tokens)

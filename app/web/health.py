@@ -4,10 +4,11 @@ from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.services import exercises, workers
+from app.web.admin import admin_page
 from app.web.problems import Problem, document
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
-from app.web.visitors import CurrentAdmin, called
+from app.web.visitors import CurrentAdmin
 
 router = APIRouter(tags=["health"])
 
@@ -25,9 +26,10 @@ def get_health(site: SiteOfRequest, admin: CurrentAdmin) -> Response:
     with site.database.read() as session:
         there = workers.present(session)
         waiting = site.queue.depth(session)
-    return site.pages.page(
+    return admin_page(
+        site,
+        admin,
         "admin/health.html",
-        who=called(admin),
         workers=there,
         slots=sum(one.slots for one in there),
         waiting=waiting,

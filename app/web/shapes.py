@@ -184,10 +184,10 @@ _MEANINGS = {
     401: "Neither a token nor a cookie that is known.",
     403: "The account or the token may not do this, or a page of another site sent it.",
     404: "There is no such thing, or it is another’s.",
-    409: "The Idempotency-Key or the client message id was used for something else, or is being answered.",
+    409: "It does not fit how things stand, such as an Idempotency-Key that was used for something else.",
     413: "More than can be taken.",
     422: "Something in the request is not right: `detail` says what.",
-    429: "A limit is reached; `Retry-After` says when there is more. Of a plan’s: `rule`, `limit`, `used`, `resets_at`.",
+    429: "A limit is reached; `Retry-After` says when there is more. Of a plan’s: `rule`, `limit`, `used`.",
     502: "The tutor gave no whole answer; the message is not charged.",
     503: "The site is busy or not ready: nothing was stored. `Retry-After` says when to come back.",
 }

@@ -74,8 +74,8 @@ def _not_subscriptable(_: Fault, match: re.Match[str]) -> str:
         return "There is nothing here yet (it is None), so it cannot be indexed. Which line should have made it?"
     article = "An" if match[1][0].lower() in "aeiou" else "A"
     return (
-        f"{article} {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round brackets, "
-        "on a tensor of ids."
+        f"{article} {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round "
+        "brackets, on a tensor of ids."
     )
 
 
@@ -83,7 +83,7 @@ def _number_wanted(fault: Fault, match: re.Match[str]) -> str:
     wanted = fault.message.partition("must be ")[2].rpartition(", not ")[0]
     if wanted == "Tensor":
         got = "one single number" if match[2] in {"int", "float"} else f"a {match[2]}"
-        return f"`{match[1]}` wants a tensor here, and got {got}. Which numbers should stand in that tensor?"
+        return f"`{match[1]}` wants a tensor here, and got {got}. Which numbers should stand in it?"
     if "Number" in wanted or "int" in wanted:
         return f"`{match[1]}` wants one number here, and got a whole {match[2]}. Which single number do you mean?"
     return f"`{match[1]}` cannot take a {match[2]} here."

@@ -14,9 +14,13 @@ import httpx2
 import pytest
 
 from app.cli import main
+from app.cli.serve import first_admin_link
 from app.db import Database
-from app.services.accounts import account_for_bearer, account_for_link
-from app.settings import ROOT
+from app.services import audit
+from app.services.accounts import access_by_bearer, account_for_bearer, account_for_link
+from app.services.audit import AuditFilter
+from app.settings import ROOT, Settings
+from app.web.site import Site
 
 EXERCISE = "token-and-position-embeddings"
 RIGHT = """
@@ -62,6 +66,47 @@ def test_token_is_printed_alone_and_works(data: Path, capsys: pytest.CaptureFixt
     assert account.email == "ada@example.org"
 
 
+@pytest.mark.parametrize(
+    ("role", "more", "scopes"),
+    [
+        ("student", [], {"read", "write"}),
+        ("admin", [], {"read", "write", "admin"}),
+        ("admin", ["--scopes", "read", "--days", "7"], {"read"}),
+    ],
+)
+def test_token_has_the_scopes_that_are_of_use(
+    data: Path, capsys: pytest.CaptureFixture[str], role: str, more: list[str], scopes: set[str]
+) -> None:
+    """All that the account can use, or those that are named; and it may expire."""
+    main(["user", "add", "ada@example.org", "--role", role, "--data", str(data)])
+    capsys.readouterr()
+    assert main(["token", "create", "ada@example.org", *more, "--data", str(data)]) == 0
+    with Database(f"sqlite:///{data}/kelolo.db").read() as session:
+        access = access_by_bearer(session, capsys.readouterr().out.strip())
+    assert access is not None
+    assert access.token is not None
+    assert access.scopes == scopes
+    assert (access.token.expires_at is not None) == bool(more)
+
+
+@pytest.mark.parametrize("more", [["--scopes", "root"], ["--scopes", ""], ["--days", "0"], ["--days", "99999"]])
+def test_token_that_cannot_be_is_refused(data: Path, capsys: pytest.CaptureFixture[str], more: list[str]) -> None:
+    """With a sentence that says which there are."""
+    main(["user", "add", "ada@example.org", "--role", "student", "--data", str(data)])
+    assert main(["token", "create", "ada@example.org", *more, "--data", str(data)]) == 2
+    assert "A token" in capsys.readouterr().err
+
+
+def test_console_prints_the_first_link_while_there_is_no_administrator(data: Path) -> None:
+    """A new one with each start, which only this process knows."""
+    settings = Settings(data=data, port=1234)
+    links = [first_admin_link(Site(settings)) for _ in range(2)]
+    assert all(link and link.startswith("http://127.0.0.1:1234/first-admin/") for link in links)
+    assert links[0] != links[1]
+    main(["user", "add", "root@example.org", "--role", "admin", "--data", str(data)])
+    assert first_admin_link(Site(settings)) is None
+
+
 def test_sign_in_link_is_printed_alone_and_works(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An administrator gets in with it before there is any password."""
     main(["user", "add", "ada@example.org", "--role", "admin", "--data", str(data)])
@@ -83,9 +128,25 @@ def test_data_folder_may_be_named_anywhere_or_in_the_environment(
     assert capsys.readouterr().out.splitlines()[-1].startswith("kel_")
 
 
+def test_plan_is_listed_and_given(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what each plan allows; the audit log says that it came from the command line."""
+    main(["user", "add", "ada@example.org", "--role", "student", "--data", str(data)])
+    capsys.readouterr()
+    assert main(["plan", "list", "--data", str(data)]) == 0
+    assert "free\t30 tutor messages, ever; 600 checks a minute\n" in capsys.readouterr().out
+    assert main(["plan", "set", "Ada@example.org", "pro", "--days", "30", "--data", str(data)]) == 0
+    assert capsys.readouterr().out.startswith("ada@example.org has the PRO plan until ")
+    assert main(["plan", "set", "ada@example.org", "free", "--data", str(data)]) == 0
+    assert capsys.readouterr().out == "ada@example.org has the Free plan without end.\n"
+    with Database(f"sqlite:///{data / 'kelolo.db'}").read() as session:
+        entries = audit.find(session, AuditFilter(action="user.plan"), limit=5)
+    assert [entry.actor for entry in entries] == ["command line", "command line"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["plan", "set", "nobody@example.org", "pro"], "no account called “nobody@example.org”"),
         (["user", "add", "ada", "--role", "student"], "“ada” is not an e-mail address"),
         (["token", "create", "nobody@example.org"], "no account called “nobody@example.org”"),
         (["import", "/nonexistent"], "no course in /nonexistent"),
@@ -111,7 +172,16 @@ def test_database_that_cannot_be_reached_is_said_in_a_sentence(
     assert capsys.readouterr().err.startswith("The database cannot be used: ")
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["user", "add", "a@b.org", "--role", "guest"], ["--data"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["user", "add", "a@b.org", "--role", "guest"],
+        ["plan", "set", "a@b.org", "pro", "--days", "0"],
+        ["--data"],
+    ],
+)
 def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """As for every command line: the usage is shown."""
     with pytest.raises(SystemExit) as ended:

@@ -17,7 +17,10 @@ from app.services.hints import Hint, Ladder
 EXERCISE = "make-a-table"
 TEXTS = ["Think of rows.", "Print its shape.", "Call it like a function."]
 CONTENT = {"title": "A table", "hints": TEXTS, "wrong": [{"tag": "swapped", "hint": 2}, {"tag": "typed-in"}]}
-MIXED_UP = {"verdict": "failed", "misconception": {"tag": "swapped", "message": "The other way round?"}}
+MIXED_UP: dict[str, object] = {
+    "verdict": "failed",
+    "misconception": {"tag": "swapped", "message": "The other way round?"},
+}
 
 Open = Callable[..., Hint]
 

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
@@ -245,7 +245,8 @@ def test_forced_failures_end_somewhere(database: Database, account: Account, res
     with pytest.raises(TutorFailing) as refused:
         reserve()
     assert refused.value.facts["rule"] == "tutor_failures"
-    assert refused.value.facts["resets_at"] > utc_now()
+    assert isinstance(resets_at := refused.value.facts["resets_at"], datetime)
+    assert resets_at > utc_now()
     assert left(database, account) == 30
 
 

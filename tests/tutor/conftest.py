@@ -1,4 +1,4 @@
-"""A provider on loopback, and what an engine is given to answer."""
+"""A provider on loopback, what an engine is given to answer, and a database with the courses."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,6 +8,8 @@ import pytest
 
 from app.clients.tutor import Exchange, Passage, Piece, TutorContext
 from app.clients.tutor.hosted import HostedEngine, Patience
+from app.db import Database
+from benchmarks.tutor import imported
 from tests.tutor.asking import QUICK, Finish, MakeContext, endpoint
 from tests.tutor.provider import Provider
 
@@ -70,3 +72,10 @@ def ask(provider: Provider, context: MakeContext, finish: Finish) -> Callable[..
         return found
 
     return asked
+
+
+@pytest.fixture(scope="session")
+def courses() -> Iterator[Database]:
+    """Give a database with the courses in it."""
+    with imported() as database:
+        yield database

@@ -71,7 +71,7 @@ def test_headings_take_no_id_that_the_page_needs(title: str) -> None:
     """A heading named as a part of the page does not get in the way of what looks for that part."""
     ids = re.findall(r' id="([^"]*)"', render_markdown(f"## {title}\n\n## {title}"))
     assert len(set(ids)) == len(ids) == 2
-    assert all(re.fullmatch(r"[\w-]{1,100}", one) and "-" in one or one == "section" for one in ids)
+    assert all(re.fullmatch(r"[\w-]{1,100}", one) and ("-" in one or one == "section") for one in ids)
     assert not {"source", "main", "task-title"} & set(ids)
 
 

@@ -114,7 +114,7 @@ class _Fence:
 
     def plain(self, text: str, most: int) -> str:
         """Return the text cut to `most` characters, with nothing in it that could be taken for a mark."""
-        text = _cut(text, most).replace(self._nonce, "")
+        text = _cut(text, most).encode(errors="replace").decode().replace(self._nonce, "")
         return _MARKS.sub(lambda mark: f" {mark[0]}" if mark[0] == ">" else f"{mark[0]} ", text)
 
 

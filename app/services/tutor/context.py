@@ -1,6 +1,7 @@
 """What the tutor is given for one answer, and nothing else: see `TutorContext` for what has no place in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import select
@@ -39,6 +40,20 @@ class Prepared:
     """Stays on this side: no engine sees it."""
     allowed: Allowed
     """What the student may read anyway, and so may be told."""
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a version says, told apart by its id alone: it never changes."""
+
+    version_id: str
+    says: dict[str, Any] = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=128)
+def _reference(content: _Content) -> Reference:
+    """Read the reference once for a version: that takes longer than an answer."""
+    return Reference.of(content.says)
 
 
 def checked_question(text: str) -> str:
@@ -99,7 +114,7 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
     return Prepared(
         version_id=version.id,
         context=context,
-        reference=Reference.of(content),
+        reference=_reference(_Content(version.id, content)),
         allowed=Allowed.of(context, lesson.markdown if lesson else "", content.get("starter", "")),
     )
 

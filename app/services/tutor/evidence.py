@@ -14,7 +14,7 @@ _SURE = 0.75
 _OWN_COUNTS = 1.15  # an author's fact before what holds everywhere
 _SUPPORTS = 0.22  # of an answer that a passage must cover to be named as its source
 _SENTENCES = 3
-_FENCE = re.compile(r"^(```|~~~).*?^\1|^ {4}.*?$|^\|.*?$|^\$\$.*?\$\$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^(```|~~~).*?^\1|^\$\$.*?\$\$|^(?: {4}|\|)[^\n]*$", re.DOTALL | re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z*`])")
 _SENTENCE = re.compile(r"[.?!;]+(?:\s+|$)|\n")
 _FEWEST_WORDS = 2  # of a sentence that is looked up by itself
@@ -48,6 +48,7 @@ class Evidence:
         parts = (self._repaired(part) for part in _SENTENCE.split(question))
         self._parts = [self.question, *(part for part in parts if len(part) >= _FEWEST_WORDS)]
 
+    @cached_property
     def topics(self) -> list[Topic]:
         """Return what answers the question, the best first; what was answered before is left out."""
         told = [one.answer for one in self._context.earlier]
@@ -91,7 +92,7 @@ class Evidence:
         ]
 
     @cached_property
-    def _texts(self) -> list[list[str]]:
+    def _texts(self) -> list[tuple[str, ...]]:
         return [self._knowledge.lexicon.words(one.searched) for one in self._entries]
 
     @cached_property

@@ -22,12 +22,13 @@ from typing import Any, Self
 from app.clients.tutor import TutorContext
 from app.services.tutor.patterns import patterns
 from app.services.tutor.readings import readings
-from app.services.tutor.tokens import Tokens, is_word, open_brackets
+from app.services.tutor.tokens import Tokens, open_brackets
 from app.services.tutor.tree import Tree
 
 _STARS = frozenset({"*", "**", "~"})
 """In Markdown these make words bold; where no pattern has one, an answer is read without them too."""
 
+_CLOSING = frozenset(")]}")
 _LONGEST_CALL = 80
 """In tokens. A bracket that has been open for longer was opened in prose, and will not be closed."""
 
@@ -78,8 +79,8 @@ class Allowed:
     @classmethod
     def texts(cls, *texts: str) -> Self:
         """Allow what stands in any of these."""
-        found = {_joined(form) for text in texts for tokens in readings(text) for form in _with_stars(tokens)}
-        return cls(frozenset(found))
+        read = [tokens for text in texts for tokens in readings(text, decoded=False)]
+        return cls(frozenset(_joined(form) for tokens in read for form in _with_stars(tokens)))
 
     def has(self, tokens: Sequence[str]) -> bool:
         """Say whether these tokens stand somewhere, one after the other."""
@@ -92,7 +93,7 @@ def gives_away(text: str, reference: Reference, allowed: Allowed) -> str | None:
     for tokens in readings(text):
         for form in _with_stars(tokens):
             for start, end, says in reference.tree.found(form):
-                if _stands_alone(form, start, end) and not allowed.has(form[start:end]):
+                if _is_whole(form, end) and not allowed.has(form[start:end]):
                     return says
     return None
 
@@ -106,15 +107,12 @@ def may_go_on(text: str, reference: Reference) -> bool:
     )
 
 
-def _stands_alone(tokens: Tokens, start: int, end: int) -> bool:
-    """Say whether these tokens are an expression: not the tail of `a.b`, nor the head of `b(c)`."""
-    if start and tokens[start - 1] == "." and is_word(tokens[start]):
-        return False
+def _is_whole(tokens: Tokens, end: int) -> bool:
+    """Say whether the expression that ends here goes no further: it is not the head of `b(c)` or `b.shape`."""
     after = tokens[end : end + 2]
-    if not after or not (is_word(tokens[end - 1]) or tokens[end - 1][0].isdigit()):
+    if not after or tokens[end - 1] in _CLOSING:
         return True
-    is_longer = after[0] in {"(", "["} or (after[0] == "." and len(after) > 1 and _is_attribute(after[1]))
-    return not is_longer
+    return after[0] not in {"(", "["} and not (after[0] == "." and len(after) > 1 and _is_attribute(after[1]))
 
 
 def _is_attribute(token: str) -> bool:

@@ -18,7 +18,7 @@ from app.services.tutor.guard import Allowed, Reference, gives_away, may_go_on
 MOST_CHARACTERS = 16_000
 """Of an answer that is still one."""
 
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})(.*)")
 _SEEN_LINES = 3
 """So many of the last lines that were let through are looked at again with what follows."""
 
@@ -71,6 +71,7 @@ class _Held:
     text: str = ""
     seen: str = ""
     """All that was let through."""
+    has_new_line: bool = False
     size: int = 0
     sources: list[Passage] = field(default_factory=list)
     usage: Usage | None = None
@@ -78,6 +79,7 @@ class _Held:
     def take(self, piece: Piece) -> None:
         """Take a piece in."""
         self.text += piece.text
+        self.has_new_line = "\n" in piece.text
         self.size += len(piece.text)
         self.sources += [one for one in piece.sources if one not in self.sources]
         self.usage = piece.usage or self.usage
@@ -91,7 +93,16 @@ class _Held:
 
     def clean(self) -> str:
         """Return what can be let through by now, or the replacement."""
-        return next((self._let_through(cut) for cut in self._cuts() if not self._may_go_on(cut)), "")
+        if not self.has_new_line:
+            return ""  # then nothing has been decided since the last time
+        told, done = "", 0
+        for cut in self._cuts():
+            if not self._may_go_on(cut - done):
+                told += self._let_through(cut - done)
+                done = cut
+            if self.watch.is_replaced:
+                break
+        return told
 
     def rest(self) -> str:
         """Return what was held to the end, or the replacement: here the answer is looked at as a whole."""
@@ -114,14 +125,14 @@ class _Held:
         return may_go_on(self.text[:cut], self.watch.reference)
 
     def _cuts(self) -> list[int]:
-        """Return the places behind complete lines, the last first, that are in no code."""
+        """Return the places behind complete lines that are in no code."""
         cuts: list[int] = []
         fence, in_line, place = "", False, 0
         for line in self.text.splitlines(keepends=True):
             place += len(line)
             mark = _FENCE.match(line)
             if fence:
-                fence = "" if mark and mark[1].startswith(fence) else fence
+                fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
             elif mark:
                 fence = mark[1]
             elif not line.strip():
@@ -130,4 +141,4 @@ class _Held:
                 in_line ^= line.count("`") % 2 == 1
             if line.endswith("\n") and not fence and not in_line:
                 cuts.append(place)
-        return cuts[::-1]
+        return cuts

@@ -1,4 +1,4 @@
-"""What the tutor may say without a look at the student's work: of PyTorch in general, and what the author lets it say."""
+"""What the tutor may say without a look at the student's work: of PyTorch, and what the author lets it say."""
 
 import re
 from dataclasses import dataclass

@@ -1,232 +1,40 @@
 """Words as they are compared: small letters, without endings, and with slips of the keyboard put right."""
 
 import difflib
+import itertools
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 
 QUESTION_CHARS = 2_000  # what is read of a question; patterns over more could be made slow
 _WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LOOK_UP = re.compile(r"\blook(?:s|ed|ing)?[ -]?ups?\b")
+_BRACKETS = re.compile(r"\[[\d, ]*\]")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")  # which one it is says less than that it is one
 _HUMPED = re.compile(r"\w*[a-z][A-Z]\w*")
 _ENDINGS = ("ingly", "ings", "ing", "edly", "ied", "ed", "ies", "es", "ly", "s", "e", "y")
 _SHORTEST_STEM = 3
-_SHORTEST_REPAIRED = 5
+_SHORTEST_REPAIRED, _LONGEST_REPAIRED = 5, 20
+_MOST_REPAIRED = 60  # words of a question; each is compared with all that are known
 _ALIKE = 0.8
 
 # Words that say nothing of what a question is about.
-_EMPTY = frozenset(
-    [
-        "a",
-        "about",
-        "all",
-        "also",
-        "always",
-        "am",
-        "an",
-        "and",
-        "any",
-        "anything",
-        "are",
-        "aren't",
-        "arent",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "being",
-        "but",
-        "by",
-        "can",
-        "can't",
-        "cant",
-        "could",
-        "couldn't",
-        "did",
-        "didn't",
-        "didnt",
-        "do",
-        "does",
-        "doesn't",
-        "doesnt",
-        "doing",
-        "don't",
-        "dont",
-        "else",
-        "etc",
-        "even",
-        "ever",
-        "every",
-        "exactly",
-        "explain",
-        "for",
-        "from",
-        "get",
-        "gets",
-        "getting",
-        "give",
-        "given",
-        "go",
-        "goes",
-        "going",
-        "got",
-        "had",
-        "has",
-        "have",
-        "he",
-        "hello",
-        "help",
-        "her",
-        "here",
-        "hers",
-        "hey",
-        "hi",
-        "his",
-        "how",
-        "however",
-        "i",
-        "i'm",
-        "im",
-        "if",
-        "in",
-        "instead",
-        "into",
-        "is",
-        "isn't",
-        "isnt",
-        "it",
-        "it's",
-        "its",
-        "just",
-        "kind",
-        "know",
-        "let",
-        "like",
-        "made",
-        "make",
-        "makes",
-        "making",
-        "many",
-        "may",
-        "me",
-        "mean",
-        "means",
-        "might",
-        "more",
-        "most",
-        "much",
-        "must",
-        "my",
-        "need",
-        "needs",
-        "no",
-        "not",
-        "now",
-        "of",
-        "off",
-        "ok",
-        "okay",
-        "on",
-        "only",
-        "or",
-        "other",
-        "our",
-        "out",
-        "over",
-        "own",
-        "please",
-        "quite",
-        "rather",
-        "really",
-        "right",
-        "say",
-        "saying",
-        "says",
-        "see",
-        "she",
-        "should",
-        "show",
-        "since",
-        "so",
-        "some",
-        "somehow",
-        "someone",
-        "something",
-        "sorry",
-        "still",
-        "such",
-        "t",
-        "take",
-        "tell",
-        "than",
-        "that",
-        "that's",
-        "thats",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "thing",
-        "things",
-        "think",
-        "this",
-        "those",
-        "though",
-        "to",
-        "too",
-        "try",
-        "trying",
-        "u",
-        "understand",
-        "until",
-        "up",
-        "us",
-        "use",
-        "used",
-        "using",
-        "ve",
-        "very",
-        "want",
-        "wants",
-        "was",
-        "way",
-        "we",
-        "well",
-        "were",
-        "what",
-        "what's",
-        "whats",
-        "wat",
-        "waht",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "why",
-        "will",
-        "with",
-        "without",
-        "won't",
-        "wont",
-        "work",
-        "works",
-        "would",
-        "yeah",
-        "yes",
-        "you",
-        "your",
-        "yours",
-        "good",
-        "problem",
-        "exist",
-        "happen",
-        "happens",
-    ]
+_SAYING_LITTLE = "look looks looking difference different between fine hmm line long practice"
+_EMPTY = frozenset(_SAYING_LITTLE.split()) | frozenset(
+    """
+    a about all also always am an and any anything are aren't arent as at be because been being but by can can't
+    cant could couldn't did didn't didnt do does doesn't doesnt doing don't dont else etc even ever every
+    exactly explain for from get gets getting give given go goes going got had has have he hello help her here
+    hers hey hi his how however i i'm im if in instead into is isn't isnt it it's its just kind know let like
+    made make makes making many may me mean means might more most much must my need needs no not now of off ok
+    okay on only or other our out over own please quite rather really right say saying says see she should show
+    since so some somehow someone something sorry still such t take tell than that that's thats the their them
+    then there these they thing things think this those though to too try trying u understand until up us use
+    used using ve very want wants was way we well were what what's whats wat waht when where which while who why
+    will with without won't wont work works would yeah yes you your yours good problem exist happen happens
+    """.split()  # noqa: SIM905  a list would take a line for each
 )
 
 
@@ -251,19 +59,20 @@ class Lexicon:
     def __init__(self, same: Mapping[str, Iterable[str]]) -> None:
         """`same` has, for a word, others that mean the same to a student."""
         self._same = {other: word for word, others in same.items() for other in others}
+        # Facts, knowledge and lessons are read again for every question, and there are only so many.
+        self.words = lru_cache(maxsize=4096)(self._words)
 
-    def words(self, text: str) -> list[str]:
-        """Return the words of a text that say what it is about, as they are compared; `pos_emb` is `pos` and `emb` too."""
+    def _words(self, text: str) -> tuple[str, ...]:
+        """Return the words that say what a text is about, as they are compared; `pos_emb` is `pos` and `emb` too."""
         humps = " ".join(_CAMEL.sub(" ", word) for word in _HUMPED.findall(text))
-        return [
-            self._plain(word) for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit()
-        ]
+        parts = (word for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit())
+        return tuple(self._plain(word) for word in parts)
 
     def repaired(self, text: str, known: Collection[str]) -> list[str]:
         """Return the words of a question; those that nobody knows become the known one they are a slip of."""
-        words = (word for word in _WORD.findall(folded_words(text[:QUESTION_CHARS])) if not word.isdigit())
-        plain = (self._plain(word) for word in words if word not in _EMPTY)
-        return [self._repair(word, known) for word in plain]
+        bare = _NUMBER.sub(" number ", _BRACKETS.sub(" ", text[:QUESTION_CHARS]))
+        plain = (self._plain(word) for word in _WORD.findall(folded_words(bare)) if word not in _EMPTY)
+        return [self._repair(word, known) for word in itertools.islice(plain, _MOST_REPAIRED)]
 
     def _parts(self, text: str) -> Iterable[str]:
         for word in _WORD.findall(folded_words(text)):
@@ -275,7 +84,7 @@ class Lexicon:
         return stem(self._same.get(word, word))
 
     def _repair(self, word: str, known: Collection[str]) -> str:
-        if word in known or len(word) < _SHORTEST_REPAIRED or not word.isalpha():
+        if word in known or not _SHORTEST_REPAIRED <= len(word) <= _LONGEST_REPAIRED or not word.isalpha():
             return word
         close = difflib.get_close_matches(word, [one for one in known if one[0] == word[0]], n=1, cutoff=_ALIKE)
         return close[0] if close else word
@@ -284,4 +93,5 @@ class Lexicon:
 def folded_words(text: str) -> str:
     """Return a text of any length in small letters and without accents, for the cutting of words."""
     simple = unicodedata.normalize("NFKD", text).lower()
-    return "".join(c for c in simple if not unicodedata.combining(c)).replace("’", "'")
+    bare = "".join(c for c in simple if not unicodedata.combining(c)).replace("’", "'")
+    return _LOOK_UP.sub("lookup", bare)

@@ -44,7 +44,10 @@ class _Code:
         self._tree = ast.parse(code)
         self._asked = asked
         self._bound = set(_bound(self._tree))
-        self._sizes = {name: value for name, value in sizes.items() if name not in self._bound}
+        own = {name: value for name, value in sizes.items() if name not in self._bound}
+        numbers = {name: value for name, value in own.items() if isinstance(value, ast.Constant)}
+        lengths = {name: value for name, value in own.items() if name not in numbers}
+        self._sizes: list[dict[str, ast.expr]] = [{**numbers}, lengths, own]
 
     def patterns(self) -> Iterator[Pattern]:
         """Yield those of each statement that says something."""
@@ -69,6 +72,7 @@ class _Code:
                 for form in _forms(value):
                     # Whatever else is called how: this is where the name that is asked for gets its value.
                     yield Pattern((*canonical(target.id), "=", *self._wild(form)), says)
+                yield from _in_place(target, value, says)
 
     def _expression(self, value: ast.expr, *, says: str) -> Iterator[Pattern]:
         for part in value.elts if isinstance(value, ast.Tuple) else ():
@@ -76,12 +80,16 @@ class _Code:
         if not _tells(value):
             return
         for form in _forms(value):
-            yield Pattern(canonical(ast.unparse(form)), says)
+            tokens = canonical(ast.unparse(form))
+            yield Pattern(tokens, says)
+            if isinstance(form, ast.Call) and len(form.args) >= _LEAST:
+                yield Pattern((*tokens[:-1], ","), says)  # with one more argument
             wild = self._wild(form)
             if len([token for token in wild if _is_specific(token)]) >= _LEAST:
                 yield Pattern(wild, says)
-            typed_in = _Replaced(self._sizes).visit(ast.parse(ast.unparse(form), mode="eval"))
-            yield Pattern(canonical(ast.unparse(typed_in)), says)
+            for values in self._sizes:
+                typed_in = _Replaced(values).visit(ast.parse(ast.unparse(form), mode="eval"))
+                yield Pattern(canonical(ast.unparse(typed_in)), says)
 
     def _wild(self, value: ast.expr) -> Tokens:
         """Return the tokens with every name that the code makes itself replaced."""
@@ -111,6 +119,13 @@ def _value(node: ast.AST) -> ast.expr | None:
     return None
 
 
+def _in_place(target: ast.Name, value: ast.expr, says: str) -> Iterator[Pattern]:
+    """Yield what ends `h = tok; h += pos`."""
+    if isinstance(value, ast.BinOp):
+        for term in (value.left, value.right):
+            yield Pattern(canonical(ast.unparse(ast.AugAssign(target, value.op, term))), says)
+
+
 class _Replaced(ast.NodeTransformer):
     """Puts values in the place of names."""
 
@@ -137,16 +152,20 @@ def _bound(tree: ast.AST) -> Iterator[str]:
 
 
 def _sizes(setup: str) -> dict[str, ast.expr]:
-    """Return the names that the starting code gives a plain number."""
+    """Return the names that the starting code gives a plain number, or the length of something."""
     return {
         target.id: statement.value
         for statement in ast.parse(setup).body
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, int | float)
+        if isinstance(statement, ast.Assign) and _is_size(statement.value)
         for target in statement.targets
         if isinstance(target, ast.Name)
     }
+
+
+def _is_size(value: ast.expr) -> bool:
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, int | float)
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "len"
 
 
 def _forms(value: ast.expr) -> Iterator[ast.expr]:
@@ -159,6 +178,9 @@ def _forms(value: ast.expr) -> Iterator[ast.expr]:
             yield ast.BinOp(left, value.op, right)
             yield ast.Call(ast.Name(name), [left, right], [])
             yield ast.Call(ast.Attribute(left, name), [right], [])
+            if isinstance(value.op, ast.Add):
+                yield ast.Call(ast.Name("sum"), [ast.List([left, right])], [])
+                yield ast.Call(ast.Name("sum"), [ast.Tuple([left, right])], [])
     if isinstance(value, ast.Call):
         yield from _other_calls(value)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 _SATURATION, _LENGTH_COUNTS = 0.9, 0.3  # BM25's k1 and b; the texts are short, and of like length
 
+_UNKNOWN_COUNTS_AS = 4  # texts that have a word which none has
+
 
 @dataclass(frozen=True)
 class Match:
@@ -23,7 +25,8 @@ class Ranking:
     Texts to be ranked, given as words.
 
     Source: BM25 (Robertson and Zaragoza, 2009), divided by what a text that has every word once would score. A word
-    that no text has counts as a rare one: a question about something else covers little, whatever it shares.
+    that no text has counts as if a few had it: a question about something else covers little, whatever it shares, and
+    one of many words is not lost for a few that only fill it.
     """
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
@@ -51,5 +54,5 @@ class Ranking:
         return sum(self._weight(word) * counts[word] * (1 + norm) / (counts[word] + norm) for word in words)
 
     def _weight(self, word: str) -> float:
-        having = self._having[word]
+        having = self._having[word] or _UNKNOWN_COUNTS_AS
         return math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))

@@ -38,10 +38,13 @@ _BEFORE_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>|<!--[^<>\n]{0,200}-->", re.IGNORECASE)
+# In Markdown `token\_emb` is `token_emb`, and a formula puts words into commands.
+_MARKDOWN_ESCAPE = re.compile(r"\\([^\w\s])|\\(?=_)")
+_FORMULA_WORD = re.compile(r"\\(?:text|mathrm|mathtt|texttt|mathit|mathbf|operatorname)\{([^{}]*)\}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-f]{2}[\s:]?){8,}", re.IGNORECASE)
-_SPELLED = re.compile(r"(?:(?<=\s)|^)(?:\S[^\S\n]){7,}\S(?=\s|$)", re.MULTILINE)
+_SPELLED = re.compile(r"(?:(?<=\s)|^)(?:\S[^\S\n]{1,3}){7,}\S(?=\s|$)", re.MULTILINE)
 
 
 def readings(text: str, *, decoded: bool = True) -> set[Tokens]:
@@ -72,7 +75,8 @@ def _decoded(text: str) -> Iterator[str]:
     yield unquote(text)
     yield _ESCAPE.sub(_escaped, text)
     yield _TAG.sub("", text)
-    yield _SPELLED.sub(lambda found: re.sub(r"\s", "", found[0]), text)
+    yield _FORMULA_WORD.sub(r"\1", _MARKDOWN_ESCAPE.sub(r"\1", text))
+    yield _SPELLED.sub(lambda found: re.sub(r"(?<=\S)\s(?=\S)", "", found[0]), text)
     hidden = [*_in_base64(text), *_in_hex(text)]
     if hidden:
         yield letters("\n".join(hidden))

@@ -1,12 +1,14 @@
 """
 What is answered to each kind of question.
 
-The building blocks are the diagnosis, what the author and the lesson say, and what is known of PyTorch; the reference is
-none of them, because it is not there. A reply ends with a question wherever the student's own work is to go on.
+The building blocks are the diagnosis, what the author and the lesson say, and what is known of PyTorch; the reference
+is none of them, because it is not there. A reply ends with a question wherever the student's own work is to go on.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from app.clients.tutor.port import Passage, TutorContext
 from app.services.tutor import shapes
@@ -23,10 +25,26 @@ from app.services.tutor.situation import (
     next_step,
     passed,
     quotes_error,
+    setup_note,
 )
 
 _ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the question is about
+_MINE = re.compile(r"\b(my|mine|i (wrote|never|did|made))\b", re.IGNORECASE)
+_A_LINE = re.compile(r"\bline \d", re.IGNORECASE)
 _FREE = "costs no message"
+_WHO_I_AM = (
+    "I am a program, not a person. I answer from this lesson, from what its author lets me say, and from the report on "
+    "your last attempt; I make nothing up, and I say so when I do not know."
+)
+_COUNTER = (
+    "How many messages you have left, and when they come back, is shown beside the box you type in. Checks, runs and "
+    "hints cost no messages, however many you use."
+)
+_NOT_SEEN = "I am not given the solution, nor anyone else's work. “What the tutor sees” shows it to you word for word."
+_PASSED = (
+    "Everything is right: all checks of your last attempt passed. Go on to the next exercise of the lesson; the steps "
+    "above the task lead there."
+)
 _ON_DOUBT = "If you go by your last attempt: "
 
 
@@ -50,20 +68,30 @@ class Asked:
     @property
     def topic(self) -> Topic | None:
         """What answers it best, if anything does."""
-        topics = self.evidence.topics()
+        topics = self.evidence.topics
         return topics[0] if topics else None
 
     @property
     def is_about_mine(self) -> bool:
         """Is it about what is wrong with the last attempt?"""
-        return self.finding is not None and self.evidence.relevance(self.finding.words) >= _ABOUT_MINE
+        return self.closeness >= _ABOUT_MINE
+
+    @cached_property
+    def closeness(self) -> float:
+        """How much of it the diagnosis covers, 0 to about 1."""
+        return self.evidence.relevance(self.finding.words) if self.finding else 0.0
+
+    @property
+    def speaks_of_mine(self) -> bool:
+        """Does it say "my" of something, while something is wrong?"""
+        return self.finding is not None and _MINE.search(self.question) is not None
 
     @property
     def points_at_fault(self) -> bool:
         """Does it repeat the message of the error, or name what fails?"""
         if self.finding is None:
             return False
-        if quotes_error(self.context, self.question):
+        if quotes_error(self.context, self.question) or _A_LINE.search(self.question):
             return True
         named = [f"`{name}`" for name in mentioned(self.context, self.question)]
         failing = [one["title"] + one["message"] for one in checks(self.context, "failed")]
@@ -88,22 +116,18 @@ def _foreign(asked: Asked) -> Reply:
     topic = asked.topic
     if topic and topic.sure:
         return _idea(asked)
-    return Reply(
-        ("I read English best, so forgive me if I miss your point; could you ask it in English?", *_onwards(asked))
-    )
+    sorry = "I read English best, so forgive me if I miss your point; could you ask it in English?"
+    return Reply((sorry, *_onwards(asked)))
 
 
 def _hint(asked: Asked) -> Reply:
     if asked.context.hints_left:
-        return Reply((_ladder(asked.context), *_onwards(asked, ladder=False)))
-    if asked.context.hints:
-        return Reply(
-            (
-                "All hints are open already; it pays to read the last one once more, slowly.",
-                *_onwards(asked, ladder=False),
-            )
-        )
-    return Reply(("This exercise has no hints, so let us go by what there is.", *_onwards(asked, ladder=False)))
+        said = _ladder(asked.context)
+    elif asked.context.hints:
+        said = "All hints are open already; it pays to read the last one once more, slowly."
+    else:
+        said = "This exercise has no hints, so let us go by what there is."
+    return Reply((said, *_onwards(asked, ladder=False)))
 
 
 def _next(asked: Asked) -> Reply:
@@ -160,9 +184,18 @@ def _wrong(asked: Asked) -> Reply:
             return _idea(asked)
         return _all_passed() if passed(asked.context) else Reply(_onwards(asked))
     topic = asked.topic
-    if topic and topic.sure and not asked.points_at_fault:
-        return _told(asked, topic)
-    return _diagnosed(asked)
+    if _ended_early(asked) or asked.points_at_fault or topic is None:
+        return _diagnosed(asked)
+    return _told(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
+
+
+def _ended_early(asked: Asked) -> bool:
+    """Was the last run ended by a limit? Then there is nothing else to be said of it."""
+    return bool(asked.context.report) and (asked.context.report or {}).get("verdict") not in {
+        "passed",
+        "failed",
+        "error",
+    }
 
 
 def _again(asked: Asked) -> Reply:
@@ -179,26 +212,39 @@ def _again(asked: Asked) -> Reply:
 
 def _idea(asked: Asked) -> Reply:
     topic = asked.topic
-    if asked.points_at_fault and not (topic and topic.sure and topic.is_own):
+    if not asked.evidence.question and not mentioned(asked.context, asked.question):
+        return _stuck(asked)
+    if note := _of_setup(asked):
+        return Reply((note, "Where in your own code does it come in?"))
+    is_told = topic is not None and topic.sure and topic.is_own
+    if quotes_error(asked.context, asked.question) or (asked.points_at_fault and not is_told):
         return _diagnosed(asked)
-    if topic and topic.sure:
+    if topic and _fits(asked, topic):
         return _told(asked, topic)
-    if asked.is_about_mine:
-        return _diagnosed(asked)
-    return _told(asked, topic) if topic else _unknown(asked)
+    return _diagnosed(asked) if asked.is_about_mine or asked.speaks_of_mine else _unknown(asked)
+
+
+def _fits(asked: Asked, topic: Topic) -> bool:
+    """Is a topic rather what is asked for than the diagnosis? Who speaks of their own work wants to hear of it."""
+    if asked.speaks_of_mine and not topic.is_own:
+        return topic.sure and not asked.closeness
+    return topic.sure or (topic.score > asked.closeness and not asked.speaks_of_mine)
+
+
+def _of_setup(asked: Asked) -> str:
+    """Say what a name of the starting code stands for, if that is all that is asked."""
+    names = [word for word in re.findall(r"[A-Za-z_]\w*", asked.question) if word not in asked.context.names]
+    notes = (setup_note(asked.context, name) for name in names if len(asked.evidence.question) == 1)
+    return next(filter(None, notes), "")
 
 
 def _unknown(asked: Asked) -> Reply:
     titles = list(dict.fromkeys(one.title for one in asked.context.passages))
     where = f" The section nearest to your words is “{titles[0]}”." if titles else ""
-    return Reply(
-        (
-            f"I do not know: neither this lesson nor what I know of PyTorch has an answer to that.{where}",
-            "Try it with the name of a variable, a check or an error in it, or ask your instructor.",
-            *_onwards(asked, ladder=False, lead=_ON_DOUBT if asked.finding else ""),
-        ),
-        asked.context.passages[:1],
-    )
+    no = f"I do not know: neither this lesson nor what I know of PyTorch has an answer to that.{where}"
+    try_this = "Try it with the name of a variable, a check or an error in it, or ask your instructor."
+    onwards = _onwards(asked, ladder=False, lead=_ON_DOUBT if asked.finding else "")
+    return Reply((no, try_this, *onwards), asked.context.passages[:1])
 
 
 def _elsewhere(asked: Asked) -> Reply:
@@ -221,44 +267,22 @@ def _thanks(asked: Asked) -> Reply:
 
 
 def _person(_: Asked) -> Reply:
-    return Reply(
-        (
-            "I am a program, not a person. I answer from this lesson, from what its author lets me say, and from the report "
-            "on your last attempt; I make nothing up, and I say so when I do not know.",
-            "What would you like to look at?",
-        )
-    )
+    return Reply((_WHO_I_AM, "What would you like to look at?"))
 
 
 def _count(_: Asked) -> Reply:
-    return Reply(
-        (
-            "How many messages you have left, and when they come back, is shown beside the box you type in. "
-            "Checks, runs and hints cost no messages, however many you use.",
-        )
-    )
+    return Reply((_COUNTER,))
 
 
 def _sight(asked: Asked) -> Reply:
     lines = len(asked.context.source.splitlines())
     mine = f"the code that you sent last ({lines} lines)" if lines else "your code, once you have pressed Run or Check"
-    return Reply(
-        (
-            f"I see the task, the lesson, {mine}, its report and the hints you have opened. I am not given the solution, nor "
-            "anyone else's work. “What the tutor sees” shows it to you word for word.",
-            "What shall we look at in it?" if lines else "What do you have so far?",
-        )
-    )
+    seen = f"I see the task, the lesson, {mine}, its report and the hints you have opened. {_NOT_SEEN}"
+    return Reply((seen, "What shall we look at in it?" if lines else "What do you have so far?"))
 
 
 def _all_passed() -> Reply:
-    return Reply(
-        (
-            "Everything is right: all checks of your last attempt passed. Go on to the next exercise of the lesson; the steps "
-            "above the task lead there.",
-            "Before you do: could you say in one sentence why it works?",
-        )
-    )
+    return Reply((_PASSED, "Before you do: could you say in one sentence why it works?"))
 
 
 def _told(asked: Asked, topic: Topic, lead: str = "") -> Reply:
@@ -278,7 +302,7 @@ def _diagnosed(asked: Asked) -> Reply:
 
 
 def _with_topic(asked: Asked, *said: str) -> Reply:
-    topic = next((one for one in asked.evidence.topics() if one.is_own), None)
+    topic = next((one for one in asked.evidence.topics if one.is_own), None)
     if topic is None:
         return Reply((" ".join(said), _back(asked, None)))
     sources = _sources(asked, topic.entry.says)
@@ -309,11 +333,15 @@ def _onwards(asked: Asked, *, ladder: bool = True, lead: str = "") -> tuple[str,
     if asked.finding is not None:
         said = _diagnosis(asked.finding)
         return (f"{lead}{said[0]}", *said[1:], *hint)
+    if not asked.context.names:  # a question, answered in a line
+        return (
+            "Read the task once more: what is given, and what is asked for?",
+            *hint,
+            "What have you worked out so far?",
+        )
     step = next_step(asked.context)
     begin = (
-        f"The next step of the task is this: {step}"
-        if step
-        else "Read the task once more, and begin with its first name."
+        f"The next step of the task is this: {step}" if step else "Read the task once more, and begin at its beginning."
     )
     return (begin, *hint, "What do you have for it so far, and what does Run show? It costs nothing.")
 

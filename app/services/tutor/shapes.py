@@ -27,9 +27,8 @@ def explained(context: TutorContext, question: str) -> Explained | None:
         return _by_task(context, question)
     name, shape, wanted = tensor["name"], list(tensor["shape"]), list(tensor["expected_shape"])
     if shape == wanted:
-        return Explained(
-            name, f"`{name}` is `{shape}`, as it should be: {_in_words(wanted, tensor['dims'])}.", wrong=False
-        )
+        said = f"`{name}` is `{shape}`, as it should be: {_in_words(wanted, tensor['dims'])}."
+        return Explained(name, said, wrong=False)
     return Explained(
         name,
         f"Your `{name}` is `{shape}`; asked for is `{wanted}`, that is {_in_words(wanted, tensor['dims'])}. "

@@ -16,6 +16,13 @@ _SAYS_LITTLE = "its message says what did not fit"  # of the grader's explanatio
 _LINE_CHARS = 120
 _WORD = re.compile(r"\w+")
 _QUOTED_WORDS = 3
+_ABOUT_ENDS = {  # what students call these verdicts
+    "time_limit": "time out slow slower server hangs stops forever endless program runs long",
+    "memory_limit": "memory ram killed large big",
+    "output_limit": "print prints output too much text",
+    "crashed": "crash crashed killed signal segfault",
+}
+_MADE = "^{name} *= *(?P<value>[^#\\n]{{1,60}}?) *# *(?P<note>.+)$"
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ def find(context: TutorContext) -> Finding | None:
         words = " ".join(f"{one['id']} {one['title']} {one['message']}" for one in failing)
         return Finding(_fails(first, teacher), teacher, f"{tag} {words} {stopped['message'] if stopped else ''}")
     note = report.get("note") or "It did not come to an end that could be judged."
-    return Finding(in_code(note), teacher, tag)
+    return Finding(in_code(note), teacher, f"{tag} {_ABOUT_ENDS.get(str(report.get('verdict')), '')}")
 
 
 def first_failing(context: TutorContext) -> str:
@@ -121,9 +128,15 @@ def next_step(context: TutorContext) -> str:
     return found[0] if found and not context.source else ""
 
 
+def setup_note(context: TutorContext, name: str) -> str:
+    """Say what the starting code says of a name that it makes, in the comment beside it; empty if it says nothing."""
+    found = re.search(_MADE.format(name=re.escape(name)), context.setup, re.MULTILINE)
+    return f"The starting code makes it: `{name} = {found['value']}`, {found['note']}." if found else ""
+
+
 def asked_shape(context: TutorContext, name: str) -> str:
     """Return the shape that the task's table gives for a name, as it is written there; empty if it has none."""
-    return dict(_ROW.findall(context.statement)).get(name, "")
+    return str(dict(_ROW.findall(context.statement)).get(name, ""))
 
 
 def mentioned(context: TutorContext, question: str) -> list[str]:

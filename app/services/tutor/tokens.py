@@ -27,6 +27,8 @@ _SIGNATURES = {
 _FROM_ZERO = frozenset({"arange", "range"})
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 _COMMA = ","
+_DEEPEST = 30
+"""Of brackets in brackets."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _KEYWORDS = frozenset({"return", "in", "and", "or", "not", "if", "else", "for", "is", "lambda", "yield", "assert"})
 
@@ -90,6 +92,9 @@ def _simplified(tokens: list[str]) -> list[str]:
             opened.append(len(done))
         elif opened and token == _CLOSES[done[opened[-1]]]:
             start = opened.pop()
+            if len(opened) >= _DEEPEST:  # no code that anyone wrote, and the work would grow with the square
+                done.append(token)
+                continue
             inside, before = done[start + 1 :], done[start - 1] if start else ""
             done[start:] = _bracketed(done[start], inside, before)
             continue
