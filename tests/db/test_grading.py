@@ -27,6 +27,8 @@ def claimed(database: Database, queue: GradingQueue) -> Claim:
 
     def claim_one() -> tuple[Lease, GradingOrder]:
         with database.write() as session:
+            queue.rescue(session)  # as workers do every few seconds
+        with database.write() as session:
             lease = queue.claim(session, owner=WORKER)
         assert lease is not None
         with database.read() as session:
