@@ -44,7 +44,7 @@ class Student:
     """From pressing Check until the verdict."""
     verdict: str | None = None
     refused: int = 0
-    """How often there was no room, and it was sent again after the time that the answer named."""
+    """How often the site was too busy, and it was sent again after the time that the answer named."""
     places: list[int] = field(default_factory=list)
     shown_at_s: list[float] = field(default_factory=list)
 
@@ -125,7 +125,7 @@ def report(students: list[Student]) -> int:
     gaps = [b - a for one in students for a, b in itertools.pairwise(one.shown_at_s)]
     print(f"taken in after:  {percentiles([one.accepted_s for one in students])}")
     print(f"verdict after:   {percentiles([one.verdict_s for one in graded])}")
-    print(f"passed {len(graded)} of {len(students)}, refused for want of room {sum(one.refused for one in students)}")
+    print(f"passed {len(graded)} of {len(students)}, answered 503 and sent again {sum(one.refused for one in students)}")
     shown = [place for one in students for place in one.places]
     print(f"places shown: {len(shown)}, the last of all {max(shown, default=0)}")
     print(f"of a place to the next: it fell {falls} times, rose {rises} times; time between: {percentiles(gaps)}")

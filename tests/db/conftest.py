@@ -11,13 +11,15 @@ from sqlalchemy import text
 
 from app.db import Database
 from app.models import Account, Exercise, ExerciseVersion, Role, Submission
-from app.services.jobs import GradingQueue, LeaseQueue
+from app.services.jobs import GradingQueue, Lease, LeaseQueue
 from app.services.procrastinate_jobs import ProcrastinateQueue
 from app.services.submissions import submit
 from graders.report import Report, Timing, Verdict
 from graders.task import Check, Output, Task
 
 EXERCISE = "make-a-table"
+ELSEWHERE = "another-machine/0/0:1:1"
+"""A worker of which nothing is known here."""
 Submit = Callable[..., Submission]
 
 
@@ -150,3 +152,28 @@ def report() -> Report:
         timing_ms=Timing(run=10.0, judge=5.0, total=15.0),
         seed="0",
     )
+
+
+@pytest.fixture
+def claim(database: Database, queue: GradingQueue) -> Callable[..., Lease | None]:
+    """Return a function that claims a job in a transaction of its own."""
+
+    def claim_one(owner: str = ELSEWHERE) -> Lease | None:
+        with database.write() as session:
+            queue.rescue(session)  # as workers do every few seconds
+        with database.write() as session:
+            return queue.claim(session, owner=owner)
+
+    return claim_one
+
+
+@pytest.fixture
+def claimed(claim: Callable[..., Lease | None]) -> Callable[..., Lease]:
+    """Return a function that claims a job which must be there."""
+
+    def claim_one(owner: str = ELSEWHERE) -> Lease:
+        lease = claim(owner)
+        assert lease is not None
+        return lease
+
+    return claim_one
