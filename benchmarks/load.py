@@ -125,7 +125,8 @@ def report(students: list[Student]) -> int:
     gaps = [b - a for one in students for a, b in itertools.pairwise(one.shown_at_s)]
     print(f"taken in after:  {percentiles([one.accepted_s for one in students])}")
     print(f"verdict after:   {percentiles([one.verdict_s for one in graded])}")
-    print(f"passed {len(graded)} of {len(students)}, answered 503 and sent again {sum(one.refused for one in students)}")
+    busy = sum(one.refused for one in students)
+    print(f"passed {len(graded)} of {len(students)}; answered 503, and sent again: {busy}")
     shown = [place for one in students for place in one.places]
     print(f"places shown: {len(shown)}, the last of all {max(shown, default=0)}")
     print(f"of a place to the next: it fell {falls} times, rose {rises} times; time between: {percentiles(gaps)}")
