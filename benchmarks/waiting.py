@@ -7,8 +7,8 @@ Each browser sends one submission and follows its events, while nobody grades: a
 place. Meanwhile a few others open pages, at a rate that a class might. Printed: how long pages took, beside the same
 pages before anyone waited, and the web process's threads, database connections and processor time. Then a worker is
 started, and what is printed last is how long after its commit a verdict was seen by who waited for it.
-Exit code 1 if 95 of a hundred pages did not come within 300 ms, or there are more threads or connections than there
-may be.
+Exit code 1 if 95 of a hundred pages did not come within 300 ms (or, where they did not before either, within half as
+long again), or there are more threads or connections than there may be.
 """
 
 import argparse
@@ -42,6 +42,8 @@ PAGE = f"/exercises/{EXERCISE}"
 PAGES_PER_S = 4
 LOOK_FOR_S = 15.0
 MOST_P95_S = 0.300
+MOST_SLOWER = 1.5
+"""On a machine that is too busy for that by itself: how much slower pages may become by those who wait."""
 MOST_THREADS = 60
 """FastAPI has forty for its routes; a few more are ours and the event loop's."""
 OURS = 1  # this script's own connection
@@ -112,7 +114,8 @@ async def measure(site: Installation, *, verdicts: int) -> bool:
     browsers = Browsers(site)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx2.AsyncClient(timeout=httpx2.Timeout(30.0, read=600.0), limits=limits) as client:
-        print(f"pages before:  {percentiles(await open_pages(client, browsers.web))}")
+        before = await open_pages(client, browsers.web)
+        print(f"pages before:  {percentiles(before)}")
         addresses = await browsers.send(client)
         followers = [asyncio.create_task(browsers.follow(client, *one)) for one in addresses]
         await browsers.all_wait.wait()
@@ -129,7 +132,12 @@ async def measure(site: Installation, *, verdicts: int) -> bool:
         for follower in followers:
             follower.cancel()
         await asyncio.gather(*followers, return_exceptions=True)
-    return sorted(pages)[len(pages) * 95 // 100] <= MOST_P95_S and used <= MOST_THREADS and held <= most + OURS
+    return p95(pages) <= max(MOST_P95_S, MOST_SLOWER * p95(before)) and used <= MOST_THREADS and held <= most + OURS
+
+
+def p95(values: list[float]) -> float:
+    """The time within which 95 of a hundred came."""
+    return sorted(values)[len(values) * 95 // 100]
 
 
 async def hear(site: Installation, browsers: Browsers, *, verdicts: int) -> None:
@@ -141,7 +149,7 @@ async def hear(site: Installation, browsers: Browsers, *, verdicts: int) -> None
     finally:
         await asyncio.to_thread(worker.stop)
     with site.database.read() as session:
-        stored = dict(session.execute(select(GradingRun.submission_id, GradingRun.finished_at)).tuples().all())
+        stored = dict(session.execute(select(GradingRun.submission_id, GradingRun.finished_at)).all())
     delays = [max(0.0, (seen - stored[name]).total_seconds()) for name, seen in browsers.seen.items() if name in stored]
     print(f"verdict seen after its commit: {percentiles(delays)}")
 
