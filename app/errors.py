@@ -37,7 +37,6 @@ What can go wrong that is the user's to put right.
     ├── QuotaSpent         429  as much was used as the plan allows
     │   ├── TooManyChecks  429  more checks in a minute than the plan allows
     │   └── TutorFailing   429  too many answers came to nothing today
-    ├── TooManyCodes       429  codes tried again and again
     ├── AnswersPending     429  all that is left of a quota is just being answered
     ├── AnswerFailed       502  the tutor gave no whole answer; the message is not charged
     ├── EmailRefused       422  something that is not an e-mail address
@@ -294,14 +293,6 @@ class CodeNotNeeded(AppError):
     status = 409
     title = "You do not need this code"
     message = "{reason} The code was not used: you can give it to somebody else."
-
-
-class TooManyCodes(AppError):
-    """An account has tried more codes than a person types."""
-
-    status = 429
-    title = "Too many codes"
-    message = "You have tried many codes in a short time. Please try again in {retry_after_s} seconds."
 
 
 class EditedMeanwhile(AppError):

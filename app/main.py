@@ -35,7 +35,6 @@ from app.web import (
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
-from app.web.redeeming import CodeTries
 from app.web.site import Site
 
 
@@ -52,7 +51,6 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=site.lifespan,
     )
     app.state.site = site
-    app.state.code_tries = CodeTries()
     problems.install(app, site.pages)
     problems.install_database(app, site.pages)
     nouns = (submissions, sessions, codes, health, reference, courses, exercises, attempts, hints, tutor)

@@ -27,6 +27,7 @@ from app.errors import AppError
 log = structlog.get_logger()
 
 TIMEOUT_S = 20
+_SMTP_URL = "KELOLO_SMTP_URL: write smtp://user:password@host:587?starttls=1, or smtps://… for TLS from the start."
 
 
 class MailFailed(AppError):
@@ -35,6 +36,13 @@ class MailFailed(AppError):
     status = 503
     title = "The mail could not be sent"
     message = "The mail could not be sent. Please try again later, or tell whoever runs this site."
+
+
+class MailMisconfigured(AppError):
+    """A setting about mail has a value that it cannot have; found at the start, not with the first letter."""
+
+    title = "That setting cannot be used"
+    message = "{problem}"
 
 
 @dataclass(frozen=True)
@@ -69,15 +77,18 @@ class SmtpServer:
 
 
 def read_smtp_url(url: str) -> SmtpServer:
-    """Read `smtp://user:password@host:587?starttls=1`. Raises: ValueError."""
-    parts = urlsplit(url)
+    """Read `smtp://user:password@host:587?starttls=1`. Raises MailMisconfigured, which does not repeat it."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise MailMisconfigured(problem=_SMTP_URL) from None
     if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
-        error = "it has to look like smtp://user:password@host:587?starttls=1, or smtps://… for TLS from the start"
-        raise ValueError(error)
+        raise MailMisconfigured(problem=_SMTP_URL)
     tls = parts.scheme == "smtps"
     return SmtpServer(
         host=parts.hostname,
-        port=parts.port or (465 if tls else 587),
+        port=port or (465 if tls else 587),
         user=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
         tls=tls,

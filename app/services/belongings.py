@@ -32,6 +32,7 @@ from app.models import (
     TutorMessage,
     UsageCounter,
 )
+from app.services.users import refuse_last_admin
 
 # In the order in which they can be deleted: what refers to another goes before it.
 _OF_SUBMISSIONS = (Job, GradingRun)
@@ -48,6 +49,7 @@ _OF_ACCOUNTS = (
     ApiToken,
     BrowserSession,
 )
+
 _SECRET = {
     "actor",
     "actor_id",
@@ -69,9 +71,16 @@ def tables() -> set[str]:
 
 
 def delete_account(session: Session, account_id: str) -> None:
-    """Delete an account and all that belongs to it; what is being graded is dropped."""
+    """
+    Delete an account and all that belongs to it; what is being graded is dropped.
+
+    Raises:
+        LastAdmin: nobody would be left to administer the site.
+    """
     # locked, so that nothing is added to what is being deleted
-    session.get(Account, account_id, with_for_update=True)
+    account = session.get(Account, account_id, with_for_update=True)
+    if account is not None:
+        refuse_last_admin(session, account)
     for model, mine in _belongings(account_id):
         session.execute(delete(model).where(mine).execution_options(synchronize_session=False))
     session.execute(delete(Account).where(Account.id == account_id))

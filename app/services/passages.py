@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, cast
 from urllib.parse import quote
 
 from sqlalchemy import ColumnElement, Select, column, delete, func, literal_column, or_, select, table
@@ -100,7 +99,7 @@ def _places(lesson: authoring.Lesson) -> list[_Place]:
     return of_text + [_Place(one.id, TASK_TITLE, TASK_ANCHOR, one.statement) for one in lesson.exercises]
 
 
-def _match_sqlite(words: list[str]) -> Select[tuple[str, str, str]]:
+def _match_sqlite(words: list[str]) -> Select[str, str, str]:
     search = table("passage_search", column("rowid"))
     # Each word in quotes: FTS5 then reads it as text, whatever it would mean in a query.
     query = " OR ".join(f'"{word}"' for word in words)
@@ -113,18 +112,19 @@ def _match_sqlite(words: list[str]) -> Select[tuple[str, str, str]]:
     )
 
 
-def _match_postgresql(words: list[str]) -> Select[tuple[str, str, str]]:
+def _match_postgresql(words: list[str]) -> Select[str, str, str]:
     known: ColumnElement[str] = literal_column("passage.words")
     query = func.to_tsquery(literal_column("'english'::regconfig"), " | ".join(f"'{word}'" for word in words))
-    # of D, C, B and A; none above 1
-    weights: ColumnElement[Any] = literal_column(f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]")
+    weights: ColumnElement[str] = literal_column(
+        f"'{{{1 / _TITLE_COUNTS}, 0, 0, 1}}'::float4[]"
+    )  # of D, C, B and A; none above 1
     long_texts_count_less = 1
     rank: ColumnElement[float] = func.ts_rank_cd(weights, known, query, long_texts_count_less)
     return _columns().where(known.op("@@")(query)).order_by(rank.desc(), PassageRow.position)
 
 
-def _columns() -> Select[tuple[str, str, str]]:
-    return cast("Select[tuple[str, str, str]]", select(PassageRow.title, PassageRow.text, PassageRow.anchor))
+def _columns() -> Select[str, str, str]:
+    return select(PassageRow.title, PassageRow.text, PassageRow.anchor)
 
 
 def _address(exercise_id: str, anchor: str) -> str:

@@ -216,17 +216,17 @@ def _page(
             {"id": one.id, "name": browser_name(one.browser), "since": one.created_at, "here": one.id == browser_id}
             for one in list_browsers(session, account)
         ]
-        plan = plan_context(session, account)
-        found = {"tokens": list_tokens(session, account), "identities": list_identities(session, account)}
+        found: dict[str, Any] = plan_context(session, account)
+        found |= {"tokens": list_tokens(session, account), "identities": list_identities(session, account)}
     context: dict[str, Any] = {"errors": {}, "typed": None, "done": None, "new_token": None} | shown
     page = site.pages.page(
         "accounts/account.html",
         status=status,
+        account=account,
         browsers=browsers,
         provider=site.provider.title if site.provider else None,
         scopes=accounts.default_scopes(account).split(),
         **found,
-        **plan,
         **(context | {"typed": context["typed"] or {}}),
     )
     return private(page)

@@ -7,13 +7,12 @@ from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 
 from app.errors import AppError
-from app.models import Account
 from app.services import audit, plans, standing, tutoring, workers
 from app.services.audit import AuditFilter
 from app.web.admin_forms import Form, FormRefused, fingerprint
 from app.web.changes import changes
 from app.web.site import Site, SiteOfRequest
-from app.web.visitors import CurrentAdmin, called
+from app.web.visitors import CurrentAdmin
 
 router = APIRouter(include_in_schema=False)
 
@@ -44,7 +43,6 @@ _LAST_ENTRIES = 5
 
 def admin_page(
     site: Site,
-    admin: Account,
     template: str,
     *,
     form: Form | None = None,
@@ -58,7 +56,6 @@ def admin_page(
 
     Args:
         site: of the request.
-        admin: who looks at it.
         template: which page.
         form: what was typed, if it could not be taken.
         error: a sentence about the form as a whole.
@@ -69,7 +66,6 @@ def admin_page(
     return site.pages.page(
         template,
         status=status,
-        who=called(admin),
         areas=AREAS,
         typed=form.typed if form else {},
         errors=form.errors if form else {},
@@ -94,7 +90,7 @@ def done(path: str, news: str) -> Response:
 
 
 @router.get("/admin")
-def get_overview(site: SiteOfRequest, admin: CurrentAdmin) -> Response:
+def get_overview(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
     """Show what may need a hand: who is near a limit, who grades, how the tutor is used, what was changed last."""
     with site.database.read() as session:
         there = workers.present(session)
@@ -109,4 +105,4 @@ def get_overview(site: SiteOfRequest, admin: CurrentAdmin) -> Response:
             "policy": tutoring.policy_of(session),
             "entries": audit.find(session, AuditFilter(), limit=_LAST_ENTRIES),
         }
-    return admin_page(site, admin, "admin/overview.html", **shown)
+    return admin_page(site, "admin/overview.html", **shown)

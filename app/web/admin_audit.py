@@ -55,7 +55,7 @@ def get_audit(
 def get_audit_page(
     *,
     site: SiteOfRequest,
-    admin: CurrentAdmin,
+    _admin: CurrentAdmin,
     actor: str = "",
     action: str = "",
     subject: str = "",
@@ -77,7 +77,7 @@ def get_audit_page(
         "query": query,
         "following": following,
     }
-    return admin_page(site, admin, "admin/audit.html", first=not after, asked_errors=errors, **shown)
+    return admin_page(site, "admin/audit.html", first=not after, asked_errors=errors, **shown)
 
 
 @router.get("/admin/audit.csv", include_in_schema=False)

@@ -60,9 +60,9 @@ def post_revocation(site: SiteOfRequest, admin: CurrentAdmin, label: str, body: 
 
 
 @router.get("/admin/codes", include_in_schema=False)
-def get_codes_page(site: SiteOfRequest, admin: CurrentAdmin, done: str = "") -> Response:
+def get_codes_page(site: SiteOfRequest, _admin: CurrentAdmin, done: str = "") -> Response:
     """Show every batch, and the form for a new one."""
-    return _page(site, admin, news=done)
+    return _page(site, news=done)
 
 
 @router.post("/admin/codes", include_in_schema=False)
@@ -74,10 +74,9 @@ def post_codes_page(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) ->
             made = codes.make_batch(session, offer, count, by=admin, reason=reason)
             plan = plans.plan_named(session, offer.plan)
     except (FormRefused, LimitRefused) as error:
-        return _page(site, admin, edited="make", **told(error, form))
+        return _page(site, edited="make", **told(error, form))
     page = admin_page(
         site,
-        admin,
         "admin/codes_made.html",
         offer=offer,
         plan=plan,
@@ -100,7 +99,7 @@ def post_revoke(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) -> Res
         with site.database.write() as session:
             codes.revoke_batch(session, label, by=admin, reason=reason)
     except (FormRefused, AppError) as error:
-        return _page(site, admin, edited=label, **told(error, form))
+        return _page(site, edited=label, **told(error, form))
     return done("/admin/codes", "codes-revoked")
 
 
@@ -117,13 +116,13 @@ def _read(form: Form, known: list[str]) -> tuple[Offer, int, str]:
     return Offer(label, plan, days, expires_at), count, reason
 
 
-def _page(site: SiteOfRequest, admin: CurrentAdmin, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
+def _page(site: SiteOfRequest, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
     with site.database.read() as session:
         known = plans.list_plans(session)
         shown: dict[str, Any] = {"batches": codes.list_batches(session), "plans": known}
     shown["titles"] = {plan.name: plan.title for plan in known}
     most = {"codes": MOST_CODES, "days": MOST_DAYS, "label": LABEL_LIMIT}
-    return admin_page(site, admin, "admin/codes.html", edited=edited, most=most, **shown, **telling)
+    return admin_page(site, "admin/codes.html", edited=edited, most=most, **shown, **telling)
 
 
 def _facts(batch: Batch) -> dict[str, Any]:

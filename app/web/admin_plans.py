@@ -49,9 +49,9 @@ def put_plan(site: SiteOfRequest, admin: CurrentAdmin, name: str, body: PlanIn) 
 
 
 @router.get("/admin/plans", include_in_schema=False)
-def get_plans_page(site: SiteOfRequest, admin: CurrentAdmin, done: str = "") -> Response:
+def get_plans_page(site: SiteOfRequest, _admin: CurrentAdmin, done: str = "") -> Response:
     """Show the plans, each with a form."""
-    return _page(site, admin, news=done)
+    return _page(site, news=done)
 
 
 @router.post("/admin/plans/{name}", include_in_schema=False)
@@ -67,7 +67,7 @@ def post_plan(site: SiteOfRequest, admin: CurrentAdmin, name: str, form: SentFor
             form.unchanged_since(plan_facts(plan), what=f"the {plan.title} plan")
             plans.set_limits(session, name, limits, by=admin, reason=reason)
     except (EditedMeanwhile, FormRefused, LimitRefused) as error:
-        return _page(site, admin, edited=name, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
+        return _page(site, edited=name, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
     return done("/admin/plans", "plan")
 
 
@@ -100,11 +100,11 @@ def limit_context() -> dict[str, Any]:
     }
 
 
-def _page(site: SiteOfRequest, admin: CurrentAdmin, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
+def _page(site: SiteOfRequest, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
     with site.database.read() as session:
         found: list[PlanView] = plans.list_plans(session)
     shown = {"plans": [(plan, plan_facts(plan)) for plan in found], "edited": edited, **limit_context()}
-    return admin_page(site, admin, "admin/plans.html", **shown, **telling)
+    return admin_page(site, "admin/plans.html", **shown, **telling)
 
 
 _TITLES = {Rule.TUTOR_MESSAGES: "Tutor messages", Rule.CHECKS: "Checks and runs"}

@@ -40,9 +40,9 @@ def put_tutor(site: SiteOfRequest, admin: CurrentAdmin, body: PolicyIn) -> Respo
 
 
 @router.get("/admin/tutor", include_in_schema=False)
-def get_tutor_page(site: SiteOfRequest, admin: CurrentAdmin, done: str = "") -> Response:
+def get_tutor_page(site: SiteOfRequest, _admin: CurrentAdmin, done: str = "") -> Response:
     """Show the month, and the form for the ceilings."""
-    return _page(site, admin, news=done)
+    return _page(site, news=done)
 
 
 @router.post("/admin/tutor", include_in_schema=False)
@@ -57,15 +57,15 @@ def post_tutor_page(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) ->
             form.unchanged_since(tutoring.locked_policy(session).facts, what="the ceilings")
             tutoring.set_policy(session, Policy(ceiling, failures), by=admin, reason=reason)
     except (EditedMeanwhile, FormRefused, LimitRefused) as error:
-        return _page(site, admin, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
+        return _page(site, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
     return done("/admin/tutor", "tutor")
 
 
-def _page(site: SiteOfRequest, admin: CurrentAdmin, **telling: Any) -> Response:  # noqa: ANN401
+def _page(site: SiteOfRequest, **telling: Any) -> Response:  # noqa: ANN401
     with site.database.read() as session:
         shown: dict[str, Any] = {"policy": tutoring.policy_of(session), "month": tutoring.this_month(session)}
     most = {"tokens": MOST_TOKENS, "failures": MOST_FAILURES}
-    return admin_page(site, admin, "admin/tutor.html", most=most, **shown, **telling)
+    return admin_page(site, "admin/tutor.html", most=most, **shown, **telling)
 
 
 def _facts(session: Session) -> dict[str, Any]:

@@ -38,7 +38,7 @@ _ENTRIES = 10
 def get_users_page(
     *,
     site: SiteOfRequest,
-    admin: CurrentAdmin,
+    _admin: CurrentAdmin,
     q: str = "",
     role: str = "",
     plan: str = "",
@@ -62,7 +62,6 @@ def get_users_page(
     asked = {"q": q, "role": role, "plan": plan, "state": state, "sort": sort}
     return admin_page(
         site,
-        admin,
         "admin/users.html",
         found=found,
         plans=known,
@@ -108,7 +107,6 @@ def _user_page(site: SiteOfRequest, admin: Account, user_id: str, *, edited: str
         }
     return admin_page(
         site,
-        admin,
         "admin/user.html",
         edited=edited,
         own=account.id == admin.id,

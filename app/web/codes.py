@@ -1,33 +1,25 @@
 """Entering a code, by the page of one's plan and by the API; and that page."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from app.errors import AppError, CodeNotNeeded, CodeRefused, SignUpFirst, TooManyCodes
+from app.errors import AppError, CodeNotNeeded, CodeRefused, SignUpFirst, TooManyTries
 from app.models import Account, Rule
 from app.services import codes, plans, usage
 from app.web.admin_forms import SentForm
 from app.web.admin_shapes import Strict, written
-from app.web.redeeming import CodeTries
+from app.web.rates import CODES, CODES_FROM, place_of
 from app.web.shapes import json_answer, problems
-from app.web.site import SiteOfRequest
-from app.web.visitors import CurrentAccount, CurrentVisitor, called
+from app.web.site import Site, SiteOfRequest
+from app.web.visitors import CurrentAccount, CurrentVisitor
 
 router = APIRouter(tags=["account"])
 
 _CODE_LIMIT = 100  # characters
-
-
-def _tries(request: Request) -> CodeTries:
-    tries: CodeTries = request.app.state.code_tries
-    return tries
-
-
-Tries = Annotated[CodeTries, Depends(_tries)]
 
 
 class CodeIn(Strict):
@@ -49,9 +41,9 @@ class RedeemedOut(BaseModel):
     responses=problems(400, 401, 403, 409, 413, 422, 429, 503),
     summary="Redeem a code",
 )
-def post_redemption(*, site: SiteOfRequest, account: CurrentAccount, tries: Tries, body: CodeIn) -> Response:
+def post_redemption(*, site: SiteOfRequest, request: Request, account: CurrentAccount, body: CodeIn) -> Response:
     """Give one’s own account the plan that a code stands for. Each code works once."""
-    tries.count(account.id)
+    _count_try(site, request, account)
     with site.database.write() as session:
         held = codes.redeem(session, account, body.code)
     return json_answer({"plan": held.name, "plan_ends_at": written(held.ends_at)})
@@ -62,20 +54,20 @@ def get_plan_page(site: SiteOfRequest, visitor: CurrentVisitor, redeemed: str = 
     """Show which plan one has, what is left of it, and where to enter a code."""
     with site.database.read() as session:
         shown = plan_context(session, visitor.account, redeemed=bool(redeemed))
-    page = site.pages.page("accounts/plan_page.html", who=visitor.called, **shown)
+    page = site.pages.page("accounts/plan_page.html", account=visitor.account, **shown)
     visitor.remember(page)
     return page
 
 
 @router.post("/account/codes", include_in_schema=False)
-def post_code(*, site: SiteOfRequest, account: CurrentAccount, tries: Tries, form: SentForm) -> Response:
+def post_code(*, site: SiteOfRequest, request: Request, account: CurrentAccount, form: SentForm) -> Response:
     """Redeem a code from the page."""
     typed = form.typed.get("code", "")[:_CODE_LIMIT]
     try:
-        tries.count(account.id)
+        _count_try(site, request, account)
         with site.database.write() as session:
             codes.redeem(session, account, typed)
-    except (CodeRefused, CodeNotNeeded, SignUpFirst, TooManyCodes) as error:
+    except (CodeRefused, CodeNotNeeded, SignUpFirst, TooManyTries) as error:
         return _refused(site, account, typed, error)
     return RedirectResponse("/account/plan?redeemed=yes", status_code=303)
 
@@ -84,7 +76,7 @@ def plan_context(
     session: Session, account: Account, *, redeemed: bool = False, code: str = "", code_error: str = ""
 ) -> dict[str, Any]:
     """
-    Return what `accounts/plan.html` shows of an account.
+    Return what `accounts/plan.html` shows of an account, beside the `account` itself.
 
     Args:
         session: of a transaction that may read.
@@ -94,7 +86,6 @@ def plan_context(
         code_error: why it was refused.
     """
     return {
-        "account": account,
         "held": plans.plan_of(session, account.id),
         "quota": usage.quota_of(session, account),
         "checks": plans.limit_of(session, account, Rule.CHECKS),
@@ -104,7 +95,13 @@ def plan_context(
     }
 
 
+def _count_try(site: Site, request: Request, account: Account) -> None:
+    """Slow programs down that guess. Raises TooManyTries."""
+    site.rates.take(CODES, account.id)
+    site.rates.take(CODES_FROM, place_of(request))
+
+
 def _refused(site: SiteOfRequest, account: Account, typed: str, error: AppError) -> Response:
     with site.database.read() as session:
         shown = plan_context(session, account, code=typed, code_error=error.detail)
-    return site.pages.page("accounts/plan_page.html", status=error.status, who=called(account), **shown)
+    return site.pages.page("accounts/plan_page.html", status=error.status, account=account, **shown)

@@ -21,14 +21,13 @@ _NOT_READY = Problem(
 
 
 @router.get("/admin/health", include_in_schema=False)
-def get_health(site: SiteOfRequest, admin: CurrentAdmin) -> Response:
+def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
     """Show an administrator what `/readyz` says: who grades, what waits, and whether the walls hold."""
     with site.database.read() as session:
         there = workers.present(session)
         waiting = site.queue.depth(session)
     return admin_page(
         site,
-        admin,
         "admin/health.html",
         workers=there,
         slots=sum(one.slots for one in there),

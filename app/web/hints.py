@@ -106,7 +106,7 @@ def get_use(site: SiteOfRequest, instructor: CurrentInstructor, exercise_id: str
     with site.database.read() as session:
         rungs = hints.uses(session, exercise_id)
         content = exercises.current_version(session, exercise_id).content
-    texts = [render_markdown(text) for text in content.get("hints", [])]
+    texts = [render_markdown(text, anchors=False) for text in content.get("hints", [])]
     return site.pages.page(
         "hints/use.html",
         account=instructor,
@@ -124,7 +124,7 @@ def ladder_context(session: Session, account: Account, exercise_id: str) -> dict
     return {
         "ladder": {
             "rungs": ladder.rungs,
-            "opened": [{"rung": one.rung, "html": render_markdown(one.text)} for one in ladder.opened],
+            "opened": [{"rung": one.rung, "html": render_markdown(one.text, anchors=False)} for one in ladder.opened],
             "fitting": ladder.fitting,
             "fits": ladder.fits_diagnosis and failed,
             "offered": failed,

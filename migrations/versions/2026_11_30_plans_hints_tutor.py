@@ -21,9 +21,12 @@ def upgrade() -> None:
     """Make the tables, and put the two plans in."""
     widen_accounts()
     make_plans()
+    make_exceptions()
+    make_codes()
     make_usage()
     make_hints()
     make_tutor()
+    make_spending()
     make_audit()
     seed()
 
@@ -52,7 +55,7 @@ def widen_accounts() -> None:
 
 
 def make_plans() -> None:
-    """Make plan, plan_limit, account_plan, limit_override, grant and redeem_code."""
+    """Make plan, plan_limit and account_plan."""
     op.create_table(
         "plan", text("name"), text("title"), number("position"), sa.PrimaryKeyConstraint("name", name="pk_plan")
     )
@@ -76,6 +79,10 @@ def make_plans() -> None:
         belongs("account_plan", "plan_name", "plan.name"),
     )
     op.create_index("ix_account_plan_account_id_starts_at", "account_plan", ["account_id", "starts_at"])
+
+
+def make_exceptions() -> None:
+    """Make limit_override and grant."""
     op.create_table(
         "limit_override",
         text("account_id"),
@@ -96,6 +103,10 @@ def make_plans() -> None:
         belongs("grant", "account_id", "account.id"),
     )
     op.create_index("ix_grant_account_id", "grant", ["account_id"])
+
+
+def make_codes() -> None:
+    """Make redeem_code."""
     op.create_table(
         "redeem_code",
         text("id"),
@@ -150,7 +161,7 @@ def make_hints() -> None:
 
 
 def make_tutor() -> None:
-    """Make tutor_message, token_month and tutor_policy."""
+    """Make tutor_message."""
     op.create_table(
         "tutor_message",
         text("id"),
@@ -187,6 +198,10 @@ def make_tutor() -> None:
         ["account_id", "exercise_version_id", "reserved_at"],
     )
     op.create_index("ix_tutor_message_state_lease_until", "tutor_message", ["state", "lease_until"])
+
+
+def make_spending() -> None:
+    """Make token_month and tutor_policy."""
     op.create_table(
         "token_month",
         text("month"),

@@ -287,11 +287,11 @@ def test_link_is_good_for_its_purpose_alone(database: Database, ada: Account) ->
     with database.write() as session:
         account = session.get_one(Account, ada.id)
         older, link = (make_link(session, account, purpose=LinkPurpose.CONFIRM, email=ADA) for _ in range(2))
-        ways: tuple[Callable[[], object], ...] = (
+        ways: list[Callable[[], object]] = [
             lambda: account_for_link(session, link),
             lambda: reset_password(session, link, password_hash="h"),  # noqa: S106
             lambda: confirm(session, older),
-        )
+        ]
         for way in ways:
             with pytest.raises(AppError, match="can be used once"):
                 way()

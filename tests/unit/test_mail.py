@@ -12,7 +12,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
 
-from app.clients.mail import Mail, MailFailed, OutboxMailer, SmtpMailer, read_smtp_url
+from app.clients.mail import Mail, MailFailed, MailMisconfigured, OutboxMailer, SmtpMailer, read_smtp_url
 
 SENDER = "Kelolo <kelolo@example.org>"
 LETTER = Mail(to="ada@example.org", subject="Grüße", text="Open this:\n\nhttps://learn.example.org/reset/a\n")
@@ -128,8 +128,8 @@ def test_letter_goes_to_one_addressee(server: tuple[Server, int], tmp_path: Path
     assert kept.letters == []
 
 
-@pytest.mark.parametrize("url", ["http://a", "smtp:", "mail.example.org:25", "smtp://"])
+@pytest.mark.parametrize("url", ["http://a", "smtp:", "mail.example.org:25", "smtp://", "smtp://a:b@c:port"])
 def test_what_is_no_mail_server_is_refused(url: str) -> None:
     """The sentence shows what one looks like."""
-    with pytest.raises(ValueError, match="smtp://user:password@host"):
+    with pytest.raises(MailMisconfigured, match="smtp://user:password@host"):
         read_smtp_url(url)

@@ -173,7 +173,7 @@ def lost(session: Session, *, account_id: str | None = None) -> list[TutorMessag
     reserved = select(TutorMessage).where(TutorMessage.state == MessageState.RESERVED)
     if account_id is not None:
         reserved = reserved.where(TutorMessage.account_id == account_id)
-    rows = session.scalars(reserved.execution_options(populate_existing=True)).all()
+    rows = session.scalars(reserved.order_by(TutorMessage.id).execution_options(populate_existing=True)).all()
     dead = set(dead_among({row.owner for row in rows}))
     now = utc_now()
     return [row for row in rows if row.owner in dead or row.lease_until <= now]
@@ -188,6 +188,8 @@ def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> 
         reservation: for which message.
         most: tokens of prompt and answer together.
     """
+    # The message first and then the month, as when it ends: who locks in one order never waits in a ring.
+    session.execute(select(TutorMessage.id).where(TutorMessage.id == reservation.message_id).with_for_update())
     month = usage.key_of(Period.MONTH, utc_now())
     ceiling = policy(session).month_token_ceiling
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql

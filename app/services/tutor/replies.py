@@ -14,6 +14,7 @@ from app.clients.tutor.port import Passage, TutorContext
 from app.services.tutor import shapes
 from app.services.tutor.evidence import KNOWN, Evidence, Topic
 from app.services.tutor.questions import Kind
+from app.services.tutor.sentences import COUNTER, NOT_SEEN, PASSED, WHO_I_AM
 from app.services.tutor.situation import (
     Finding,
     checks,
@@ -32,19 +33,6 @@ _ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the 
 _MINE = re.compile(r"\b(my|mine|i (wrote|never|did|made))\b", re.IGNORECASE)
 _A_LINE = re.compile(r"\bline \d", re.IGNORECASE)
 _FREE = "costs no message"
-_WHO_I_AM = (
-    "I am a program, not a person. I answer from this lesson, from what its author lets me say, and from the report on "
-    "your last attempt; I make nothing up, and I say so when I do not know."
-)
-_COUNTER = (
-    "How many messages you have left, and when they come back, is shown beside the box you type in. Checks, runs and "
-    "hints cost no messages, however many you use."
-)
-_NOT_SEEN = "I am not given the solution, nor anyone else's work. “What the tutor sees” shows it to you word for word."
-_PASSED = (
-    "Everything is right: all checks of your last attempt passed. Go on to the next exercise of the lesson; the steps "
-    "above the task lead there."
-)
 _ON_DOUBT = "If you go by your last attempt: "
 
 
@@ -267,22 +255,22 @@ def _thanks(asked: Asked) -> Reply:
 
 
 def _person(_: Asked) -> Reply:
-    return Reply((_WHO_I_AM, "What would you like to look at?"))
+    return Reply((WHO_I_AM, "What would you like to look at?"))
 
 
 def _count(_: Asked) -> Reply:
-    return Reply((_COUNTER,))
+    return Reply((COUNTER,))
 
 
 def _sight(asked: Asked) -> Reply:
     lines = len(asked.context.source.splitlines())
     mine = f"the code that you sent last ({lines} lines)" if lines else "your code, once you have pressed Run or Check"
-    seen = f"I see the task, the lesson, {mine}, its report and the hints you have opened. {_NOT_SEEN}"
+    seen = f"I see the task, the lesson, {mine}, its report and the hints you have opened. {NOT_SEEN}"
     return Reply((seen, "What shall we look at in it?" if lines else "What do you have so far?"))
 
 
 def _all_passed() -> Reply:
-    return Reply((_PASSED, "Before you do: could you say in one sentence why it works?"))
+    return Reply((PASSED, "Before you do: could you say in one sentence why it works?"))
 
 
 def _told(asked: Asked, topic: Topic, lead: str = "") -> Reply:
