@@ -7,7 +7,7 @@ awaited bell, so five hundred waiting browsers cost five hundred small tasks.
 
 The place in the queue changes without a bell, each time anyone's job is taken. It is read once a second for
 all who wait in this process, and only while somebody does. Whoever is not among those who wait any more looks for
-himself: so a bell that was lost costs a second too.
+himself: so a bell that was lost costs a second too. Where nothing changes, even these looks become rarer.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ async def follow(site: Site, account: Account, submission_id: str) -> AsyncGener
             if state != told:
                 yield state
                 told, pause_s = state, LOOK_AGAIN_S
-            elif state["state"] == "running":
+            else:
                 pause_s = min(pause_s * 1.5, LOOK_AT_LEAST_EVERY_S)
 
 
