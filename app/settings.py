@@ -92,6 +92,19 @@ class Settings(BaseSettings):
         gt=0,
         description="Seconds until a job whose worker fell silent is given to another.",
     )
+    rescue_every_s: float = Field(
+        default=3.0, gt=0, description="PostgreSQL only: seconds between two looks for jobs whose worker is gone."
+    )
+    keep_jobs_h: int = Field(
+        default=24,
+        ge=0,
+        description="PostgreSQL only: hours for which procrastinate keeps jobs that are done. Verdicts stay for ever.",
+    )
+    database_connections: int = Field(
+        default=12,
+        ge=2,
+        description="PostgreSQL only: connections of one process at most, besides the one on which it listens.",
+    )
     secure_cookies: bool = Field(
         default=False, description="Send cookies over HTTPS only. Turn on wherever there is HTTPS."
     )

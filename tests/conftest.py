@@ -33,6 +33,8 @@ with warnings.catch_warnings():
 
 SEEDED = ("plan", "plan_limit", "tutor_policy")
 """Tables in which a new database already has rows."""
+PROCRASTINATE = tuple(f"procrastinate_{name}" for name in ("jobs", "events", "workers", "periodic_defers"))
+"""Tables that no model describes, on PostgreSQL only."""
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +92,7 @@ def postgresql_url(postgresql_database: str) -> Iterator[str]:
     """Return the URL of a migrated PostgreSQL database that is emptied afterwards."""
     yield postgresql_database
     # Ten times quicker than a new database for each test.
-    tables = ", ".join(f'"{name}"' for name in Base.metadata.tables)
+    tables = ", ".join(f'"{name}"' for name in (*Base.metadata.tables, *PROCRASTINATE))
     seeds = "".join(f"; INSERT INTO {name} TABLE seeded_{name}" for name in SEEDED)
     _administer(postgresql_database, f"TRUNCATE {tables}{seeds}")
 

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
@@ -21,11 +22,13 @@ from app.services.entering import has_admin
 from app.settings import Settings
 from app.web.site import Site
 from app.worker import REFUSED, Supervisor, run_worker
+from app.worker.insisting import insist
 from graders.sandbox import walls
 
 BACKLOG = 2048
 # Streams of waiting browsers never end by themselves: at SIGTERM they are cut after this long.
 SHUTDOWN_S = 5
+DATABASE_WITHIN_S = 30.0
 _REFUSED = 2
 """Exit code: what was asked for cannot be done on this machine as it is."""
 
@@ -50,6 +53,11 @@ class Server(uvicorn.Server):
     first_admin: str | None = None
     """The link that makes the first administrator, while there is none."""
 
+    def __init__(self, config: uvicorn.Config, *, leave: Callable[[], None]) -> None:
+        """`leave` is called in the event loop, when the server is asked to stop."""
+        super().__init__(config)
+        self._leave = leave
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to accept connections, then say so."""
         await super().startup(sockets)
@@ -62,6 +70,11 @@ class Server(uvicorn.Server):
                 )
                 sys.stderr.flush()
             print(f"Kelolo is ready on http://{shown}:{port}", flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let those who wait for a verdict go first, so that they need not be cut off."""
+        self._leave()
+        await super().shutdown(sockets)
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -108,7 +121,7 @@ def serve_all(args: argparse.Namespace) -> int:
 def serve_web(args: argparse.Namespace) -> int:
     """Serve until stopped."""
     settings = settings_from(args)
-    require_current(Database(settings.database_url))
+    _await_database(settings)
     signal.signal(signal.SIGTERM, _leave)
     with _listen(settings) as listener:
         return _run_web(settings, listener)
@@ -117,10 +130,17 @@ def serve_web(args: argparse.Namespace) -> int:
 def work(args: argparse.Namespace) -> int:
     """Grade until stopped."""
     settings = settings_from(args)
-    require_current(Database(settings.database_url))
+    _await_database(settings)
     _require_walls()
     # only `serve` knows who can send code: itself listens for it
     return _REFUSED if run_worker(settings.model_copy(update={"unsafe": False})) == REFUSED else 0
+
+
+def _await_database(settings: Settings) -> None:
+    """Wait a while for a database that is being started, as after a power cut; then raise NotMigrated if it is old."""
+    database = Database(settings.database_url)
+    insist(lambda: require_current(database), patience_s=DATABASE_WITHIN_S)
+    database.dispose()
 
 
 def _require_walls() -> None:
@@ -166,7 +186,7 @@ def _run_web(settings: Settings, listener: socket.socket) -> int:
         proxy_headers=bool(settings.forwarded_allow_ips),
         forwarded_allow_ips=settings.forwarded_allow_ips or None,
     )
-    server = Server(config)
+    server = Server(config, leave=app.state.site.leave)
     server.first_admin = first_admin_link(app.state.site)
     server.run(sockets=[listener])
     return 0 if server.started else 3

@@ -19,10 +19,10 @@ import select
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 FOLDER = "bells"
 _WORKER, _WEB = "worker-", "web-"
@@ -49,6 +49,66 @@ def workers_listen(data: Path) -> bool:
     with suppress(OSError), _open_folder(data) as folder:
         return any(_is_heard(folder, name) for name in os.listdir(folder) if name.startswith(_WORKER))  # noqa: PTH208
     return False
+
+
+class Waiting(AbstractContextManager["Waiting"], Protocol):
+    """A slot's end of the bells."""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Return True as soon as it rings, or has rung since the last wait; False after `timeout_s`."""
+
+
+class Bells(Protocol):
+    """What processes wake each other by."""
+
+    def ring_workers(self) -> None:
+        """Tell workers that there is a job. Call it after the commit."""
+
+    def ring_webs(self, submission_id: str, state: str) -> None:
+        """Tell every web process that a submission is now `state`. Call it after the commit."""
+
+    def worker_bell(self) -> Waiting:
+        """Return a slot's end, to be used in `with`."""
+
+    def web_bell(self) -> "Tickets":
+        """Return a web process's end, to be used in `async with`."""
+
+    def workers_listen(self) -> bool:
+        """Say whether some worker waits for jobs, or works on one, as far as one can know."""
+
+    def close(self) -> None:
+        """Let go of what all slots of this process share."""
+
+
+class FolderBells:
+    """The bells of one machine, in its data folder."""
+
+    def __init__(self, data: Path) -> None:
+        """Prepare; nothing is opened yet."""
+        self._data = data
+
+    def ring_workers(self) -> None:
+        """Tell every worker that there is a job. Never raises, never waits."""
+        ring_workers(self._data)
+
+    def ring_webs(self, submission_id: str, state: str) -> None:
+        """Tell every web process that a submission is now `state`. Never raises."""
+        ring_webs(self._data, submission_id, state)
+
+    def worker_bell(self) -> "WorkerBell":
+        """Return a socket that listens from now on."""
+        return WorkerBell(self._data)
+
+    def web_bell(self) -> "WebBell":
+        """Return a socket that listens once it is opened."""
+        return WebBell(self._data)
+
+    def workers_listen(self) -> bool:
+        """Say whether some worker of this machine waits for jobs, or works on one. Never raises."""
+        return workers_listen(self._data)
+
+    def close(self) -> None:
+        """Do nothing: each end closes its own socket."""
 
 
 class WorkerBell:
@@ -98,32 +158,20 @@ class Ticket:
         self._rung.set()
 
 
-class WebBell:
-    """
-    A web process's end: hands what rings to the waiters of that submission.
+class Tickets:
+    """Those who wait in one web process, each for news of one submission. Used in the event loop only."""
 
-    Open it in the event loop (`async with`), and use it only there: five hundred waiters cost
-    one descriptor and no thread.
-    """
-
-    def __init__(self, data: Path) -> None:
-        """Prepare; nothing is opened yet."""
-        self._data = data
-        self._socket: _Listening | None = None
+    def __init__(self) -> None:
+        """Start with nobody."""
         self._tickets: dict[str, set[Ticket]] = {}
 
     async def __aenter__(self) -> Self:
-        self._socket = _Listening(self._data, _WEB)
-        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._hand_out)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._socket is not None:
-            asyncio.get_running_loop().remove_reader(self._socket.fileno())
-            self._socket.close()
-            self._socket = None
+        return None
 
     @contextmanager
     def subscribe(self, submission_id: str) -> Iterator[Ticket]:
@@ -138,11 +186,49 @@ class WebBell:
             if not tickets:
                 del self._tickets[submission_id]
 
-    def _hand_out(self) -> None:
-        for message in self._socket.drain() if self._socket else ():
-            submission_id, _, state = message.decode("ascii", "replace").partition(" ")
-            for ticket in self._tickets.get(submission_id, ()):
+    def hand_out(self, message: str) -> None:
+        """Wake those who wait for a submission. The message: its id, a space, its new state."""
+        submission_id, _, state = message.partition(" ")
+        for ticket in self._tickets.get(submission_id, ()):
+            ticket.ring(state)
+
+    def ring_all(self, state: str) -> None:
+        """Wake everyone: something may have been missed."""
+        for tickets in self._tickets.values():
+            for ticket in tickets:
                 ticket.ring(state)
+
+
+class WebBell(Tickets):
+    """
+    A web process's end: hands what rings to the waiters of that submission.
+
+    Open it in the event loop (`async with`), and use it only there: five hundred waiters cost
+    one descriptor and no thread.
+    """
+
+    def __init__(self, data: Path) -> None:
+        """Prepare; nothing is opened yet."""
+        super().__init__()
+        self._data = data
+        self._socket: _Listening | None = None
+
+    async def __aenter__(self) -> Self:
+        self._socket = _Listening(self._data, _WEB)
+        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._receive)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket.fileno())
+            self._socket.close()
+            self._socket = None
+
+    def _receive(self) -> None:
+        for message in self._socket.drain() if self._socket else ():
+            self.hand_out(message.decode("ascii", "replace"))
 
 
 class _Listening:

@@ -22,17 +22,26 @@ from sqlalchemy.pool import ConnectionPoolEntry
 BUSY_TIMEOUT_MS = 10_000
 POOL_SIZE = 10
 POOL_OVERFLOW = 40
+PEER: dict[str, int] = {"connect_timeout": 5, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+"""For PostgreSQL: a server that has vanished without a word is noticed in half a minute, not in two hours."""
 # `hide_parameters` below: an error that is logged names its statement, and never what students sent.
 
 
 class Database:
     """One database with its pool of connections. Safe to share between threads."""
 
-    def __init__(self, url: str) -> None:
-        """Prepare to connect to `url`; nothing is opened until a transaction is."""
+    def __init__(self, url: str, *, connections: int = POOL_SIZE) -> None:
+        """
+        Prepare to connect to `url`; nothing is opened until a transaction is.
+
+        Args:
+            url: as SQLAlchemy writes it.
+            connections: PostgreSQL only, which allows so many in all: no more than these are opened, and whoever
+                wants one more waits for it.
+        """
         self.url = _with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url)
+        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url, connections)
         self._reader = self.engine.execution_options(**({} if self.is_sqlite else {"postgresql_readonly": True}))
         self._writer = self.engine.execution_options(sqlite_begin="BEGIN IMMEDIATE")
 
@@ -63,12 +72,13 @@ def _with_driver(url: URL) -> URL:
     return url
 
 
-def _postgresql_engine(url: URL) -> Engine:
+def _postgresql_engine(url: URL, connections: int) -> Engine:
     return create_engine(
         url,
-        pool_size=POOL_SIZE,
-        max_overflow=POOL_OVERFLOW,
+        pool_size=connections,
+        max_overflow=0,
         pool_pre_ping=True,
+        connect_args=PEER,
         hide_parameters=True,
         json_serializer=_to_json,
     )

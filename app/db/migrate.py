@@ -54,9 +54,10 @@ def is_modelled(name: str | None, kind: str, parents: MutableMapping[Any, str | 
     """
     Say whether the models are to know of something in the database.
 
+    Procrastinate's tables are its own.
     What only serves the full-text search is different in each kind of database, so it stands in the steps alone:
     in SQLite a table of its own with the tables behind it, in PostgreSQL a column that is worked out, and its index.
     """
     if kind == "table":
-        return not str(name).startswith("passage_search")
+        return not str(name).startswith(("passage_search", "procrastinate_"))
     return parents.get("table_name") != "passage" or name not in {"words", "ix_passage_words"}

@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import ForeignKey, Index
+from sqlalchemy import BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db import Base
@@ -47,3 +47,5 @@ class Job(Base):
     """New with each claim; a result is taken only from who holds the newest."""
     lease_until: Mapped[datetime | None]
     enqueued_at: Mapped[datetime]
+    procrastinate_id: Mapped[int | None] = mapped_column(BigInteger)
+    """Under which procrastinate has this job; None where the queue is this table alone."""

@@ -1,6 +1,8 @@
 """
 The queue of submissions to grade, as a port, and its adapter for one machine.
 
+For more than one there is `app.services.procrastinate_jobs`; `app.services.transport` chooses.
+
 Theory of operation: a job is a row. To claim it is to write one's name on it with a fresh
 random token and a time until which the claim holds (a lease). Whoever records a result must
 still hold the newest token (`finish` deletes the row by it), so a worker that was given up
@@ -10,17 +12,16 @@ or its worker is a process of this machine that is no longer there, which is not
 next claim. A job that has been claimed three times is handed out once more, marked as
 exhausted, for its failure to be recorded.
 
-On SQLite a claim is safe because a writing transaction is alone; on PostgreSQL because the
-row is locked as it is chosen, and rows that others have locked are passed over.
+A claim is safe because on SQLite a writing transaction is alone.
 """
 
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlalchemy import ColumnElement, delete, func, literal, or_, select, tuple_, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.clock import Clock, utc_now
 from app.errors import LeaseLost, QueueFull
@@ -73,15 +74,27 @@ class GradingQueue(Protocol):
     def place(self, session: Session, submission_id: str) -> int | None:
         """How many jobs are graded before it, plus one; None when it does not wait."""
 
+    def places(self, session: Session) -> dict[str, int]:
+        """The same for all that wait, at one look."""
+
     def depth(self, session: Session) -> int:
         """How many live submissions wait."""
 
     def oldest(self, session: Session) -> datetime | None:
         """Since when the oldest job of any kind waits; None if there is none."""
 
+    def rescue(self, session: Session) -> list[str]:
+        """Free the jobs whose workers are gone, and return which; where a claim finds them by itself, none."""
 
-class LeaseQueue:
-    """The queue as one table. For SQLite and one machine; safe on PostgreSQL too."""
+    def upkeep(self, session: Session) -> None:
+        """Do what is to be done now and then. Every worker calls it every few seconds."""
+
+
+class JobTable:
+    """What both queues keep in the table of jobs: who waits, in which order, and who holds which claim."""
+
+    order: tuple[InstrumentedAttribute[Any], ...]
+    """The order in which jobs are handed out."""
 
     def __init__(self, *, lease_s: float = 30.0, limit: int = 200, clock: Clock = utc_now) -> None:
         """Leases hold for `lease_s` seconds; `limit` live submissions may wait."""
@@ -95,24 +108,39 @@ class LeaseQueue:
         if depth >= self._limit:
             raise QueueFull(depth=depth, retry_after_s=RETRY_AFTER_S)
 
+    def place(self, session: Session, submission_id: str) -> int | None:
+        """Count what stands before it in the order of the queue."""
+        job = session.get(Job, submission_id)
+        if job is None or job.state != JobState.QUEUED:
+            return None
+        own = tuple_(*(literal(getattr(job, column.key), column.type) for column in self.order))
+        before = select(func.count()).where(Job.state == JobState.QUEUED, tuple_(*self.order) < own)
+        return (session.scalar(before) or 0) + 1
+
+    def places(self, session: Session) -> dict[str, int]:
+        """Read the queue from its head."""
+        waiting = select(Job.submission_id).where(Job.state == JobState.QUEUED).order_by(*self.order)
+        return {submission_id: place for place, submission_id in enumerate(session.scalars(waiting), start=1)}
+
+    def oldest(self, session: Session) -> datetime | None:
+        """Look at the jobs that nobody has claimed."""
+        return session.scalar(select(func.min(Job.enqueued_at)).where(Job.state == JobState.QUEUED))
+
+    def depth(self, session: Session) -> int:
+        """Count the live jobs that nobody has claimed."""
+        waiting = select(func.count()).where(Job.state == JobState.QUEUED, Job.kind == JobKind.LIVE)
+        return session.scalar(waiting) or 0
+
+
+class LeaseQueue(JobTable):
+    """The queue as one table, on SQLite and so on one machine."""
+
+    # "live" sorts before "regrade". The id only makes the order total.
+    order = (Job.kind, Job.priority, Job.enqueued_at, Job.submission_id)
+
     def enqueue(self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE) -> None:
         """Add the job behind as many of others' as the account has waiting itself."""
-        waiting_of_account = (
-            select(func.count())
-            .select_from(Job)
-            .join(Submission, Submission.id == Job.submission_id)
-            .where(Submission.account_id == submission.account_id, Job.state == JobState.QUEUED)
-        )
-        session.add(
-            Job(
-                submission_id=submission.id,
-                kind=kind,
-                priority=session.scalar(waiting_of_account) or 0,
-                state=JobState.QUEUED,
-                attempts=0,
-                enqueued_at=self._clock(),
-            )
-        )
+        session.add(new_job(session, submission, kind=kind, now=self._clock()))
         session.flush()
 
     def claim(self, session: Session, *, owner: str) -> Lease | None:
@@ -120,9 +148,8 @@ class LeaseQueue:
         job = session.scalar(
             select(Job)
             .where(self._claimable(session))
-            .order_by(*_ORDER)
+            .order_by(*self.order)
             .limit(1)
-            .with_for_update(skip_locked=True)
             .execution_options(populate_existing=True)
         )
         if job is None:
@@ -138,20 +165,20 @@ class LeaseQueue:
     def renew(self, session: Session, lease: Lease) -> Lease:
         """Move the end of the lease, if it is still held."""
         until = self._clock() + self._lease_for
-        renewal = update(Job).where(_held_by(lease)).values(lease_until=until)
+        renewal = update(Job).where(held_by(lease)).values(lease_until=until)
         _refuse_if_lost(session.scalar(renewal.returning(Job.submission_id)), lease)
         return Lease(submission_id=lease.submission_id, token=lease.token, attempt=lease.attempt, until=until)
 
     def finish(self, session: Session, lease: Lease) -> None:
         """Delete the row by its token: the database decides who was in time."""
-        deletion = delete(Job).where(_held_by(lease))
+        deletion = delete(Job).where(held_by(lease))
         _refuse_if_lost(session.scalar(deletion.returning(Job.submission_id)), lease)
 
     def release(self, session: Session, lease: Lease, *, tried: bool = True) -> None:
         """Make the row free at once; nothing to do if it has passed to another meanwhile."""
         session.execute(
             update(Job)
-            .where(_held_by(lease))
+            .where(held_by(lease))
             .values(
                 state=JobState.QUEUED,
                 attempts=Job.attempts if tried else Job.attempts - 1,
@@ -161,23 +188,12 @@ class LeaseQueue:
             )
         )
 
-    def place(self, session: Session, submission_id: str) -> int | None:
-        """Count what stands before it in the order of the queue."""
-        job = session.get(Job, submission_id)
-        if job is None or job.state != JobState.QUEUED:
-            return None
-        own = tuple_(*(literal(getattr(job, column.key), column.type) for column in _ORDER))
-        before = select(func.count()).where(Job.state == JobState.QUEUED, tuple_(*_ORDER) < own)
-        return (session.scalar(before) or 0) + 1
+    def rescue(self, session: Session) -> list[str]:  # noqa: ARG002  as the port has it
+        """Do nothing: each claim looks for the jobs of those who are gone."""
+        return []
 
-    def depth(self, session: Session) -> int:
-        """Count the live jobs that nobody has claimed."""
-        waiting = select(func.count()).where(Job.state == JobState.QUEUED, Job.kind == JobKind.LIVE)
-        return session.scalar(waiting) or 0
-
-    def oldest(self, session: Session) -> datetime | None:
-        """Look at the jobs that nobody has claimed."""
-        return session.scalar(select(func.min(Job.enqueued_at)).where(Job.state == JobState.QUEUED))
+    def upkeep(self, session: Session) -> None:
+        """Do nothing: the table holds only what is waiting or running."""
 
     def _claimable(self, session: Session) -> ColumnElement[bool]:
         owners = session.scalars(select(Job.lease_owner).where(Job.state == JobState.RUNNING).distinct())
@@ -188,11 +204,26 @@ class LeaseQueue:
         )
 
 
-# "live" sorts before "regrade". The id only makes the order total.
-_ORDER = (Job.kind, Job.priority, Job.enqueued_at, Job.submission_id)
+def new_job(session: Session, submission: Submission, *, kind: JobKind, now: datetime) -> Job:
+    """Return a job behind as many of others' as the account has waiting itself."""
+    waiting_of_account = (
+        select(func.count())
+        .select_from(Job)
+        .join(Submission, Submission.id == Job.submission_id)
+        .where(Submission.account_id == submission.account_id, Job.state == JobState.QUEUED)
+    )
+    return Job(
+        submission_id=submission.id,
+        kind=kind,
+        priority=session.scalar(waiting_of_account) or 0,
+        state=JobState.QUEUED,
+        attempts=0,
+        enqueued_at=now,
+    )
 
 
-def _held_by(lease: Lease) -> ColumnElement[bool]:
+def held_by(lease: Lease) -> ColumnElement[bool]:
+    """Match the job if, and only if, the claim on it is the newest."""
     return (Job.submission_id == lease.submission_id) & (Job.lease_token == lease.token)
 
 

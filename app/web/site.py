@@ -10,19 +10,19 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, FastAPI, Request
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.clients.bells import WebBell, workers_listen
 from app.clients.mail import Mail, Mailer, MailFailed, OutboxMailer, SmtpMailer, read_smtp_url
 from app.clients.oidc import Provider
 from app.clients.tutor.hosted import Endpoint, HostedEngine, Patience
 from app.db import Database
 from app.figures import UNWRITTEN, WRITE_EVERY_S
 from app.services import figures
-from app.services.jobs import GradingQueue, LeaseQueue
+from app.services.transport import bells_for, queue_for
 from app.services.tutor.retrieval import RetrievalEngine
 from app.settings import Settings
 from app.web.answering import AnswerDesk
 from app.web.opening import Opening
 from app.web.pages import Pages
+from app.web.places import Places
 from app.web.rates import Rates
 
 log = structlog.get_logger()
@@ -37,26 +37,35 @@ class Site:
     def __init__(self, settings: Settings) -> None:
         """Prepare everything; no connection is opened yet."""
         self.settings = settings
-        self.database = Database(settings.database_url)
-        self.queue: GradingQueue = LeaseQueue(lease_s=settings.lease_s, limit=settings.queue_limit)
-        self.bell = WebBell(settings.data_dir)
+        self.database = Database(settings.database_url, connections=settings.database_connections)
+        self.queue = queue_for(settings, self.database)
+        self.bells = bells_for(settings, self.database)
+        self.bell = self.bells.web_bell()
         self.pages = Pages()
         self.rates = Rates()
         self.mailer = _mailer(settings)
         self.provider = _provider(settings)
         self.opening = Opening()
         self.looks = CapacityLimiter(LOOKS_AT_ONCE)
+        self.places = Places(self._read_places, limiter=self.looks)
+        self.is_leaving = False
+        """Set when the server is to end: whoever waits is then told how things stand, and can ask another."""
         own = RetrievalEngine()
         self._hosted = _hosted_engine(settings)
         self.desk = AnswerDesk(self.database, engine=self._hosted or own, fallback=own)
 
     def is_getting_ready(self) -> bool:
-        """
-        Say whether nobody can grade yet, because the workers are still being started.
+        """Say whether nobody can grade yet, because the workers are still being started, as far as one can know."""
+        return not self.bells.workers_listen()
 
-        Of workers on other machines nothing is known, so with a database that they could share: no.
-        """
-        return self.database.is_sqlite and not workers_listen(self.settings.data_dir)
+    def leave(self) -> None:
+        """End all waits. Call it in the event loop."""
+        self.is_leaving = True
+        self.bell.ring_all("leaving")
+
+    def _read_places(self) -> dict[str, int]:
+        with self.database.read() as session:
+            return self.queue.places(session)
 
     def post_quietly(self, mails: Iterable[Mail]) -> None:
         """

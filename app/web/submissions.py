@@ -9,7 +9,6 @@ import structlog
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.clients.bells import ring_workers
 from app.models import Account, SubmissionKind
 from app.services import submissions
 from app.web.shapes import Accepted, SourceIn, SubmissionOut, json_answer, problems
@@ -138,7 +137,7 @@ def store(
         )
         state = submissions.state_of(session, account=account, submission_id=submission.id, queue=site.queue)
     log.info("submission stored", submission=state["id"], kind=kind.value)
-    ring_workers(site.settings.data_dir)  # after the commit: a worker that looks sooner finds nothing
+    site.bells.ring_workers()  # after the commit: a worker that looks sooner finds nothing
     return state
 
 

@@ -9,13 +9,13 @@ from types import FrameType
 
 import structlog
 
-from app.clients.bells import ring_workers
 from app.db import Database
 from app.figures import UNWRITTEN
 from app.services import figures, workers
-from app.services.jobs import LeaseQueue
 from app.services.owners import this_process
+from app.services.transport import bells_for, queue_for
 from app.settings import Settings
+from app.worker.insisting import insist
 from app.worker.scratch import scratch_folder, touch
 from app.worker.slot import Slot, Surroundings
 from app.worker.walls import REFUSED, Walls
@@ -40,13 +40,14 @@ def run_worker(settings: Settings) -> int:
 
     signal.signal(signal.SIGTERM, ask_to_stop)
     signal.signal(signal.SIGINT, ask_to_stop)
-    database = Database(settings.database_url)
+    # Each slot needs one at a time; renewals and upkeep, one more.
+    database = Database(settings.database_url, connections=settings.workers + 2)
     presence = _Presence(database, slots=settings.workers, walls=Walls(unsafe=settings.unsafe))
     with scratch_folder(settings.data_dir) as scratch:
         around = Surroundings(
             database=database,
-            queue=LeaseQueue(lease_s=settings.lease_s, limit=settings.queue_limit),
-            data=settings.data_dir,
+            queue=queue_for(settings, database),
+            bells=bells_for(settings, database),
             scratch=scratch,
             owner=presence.owner,
             stop=stop,
@@ -57,13 +58,24 @@ def run_worker(settings: Settings) -> int:
         for slot in slots:
             slot.start()
         log.info("worker started", owner=around.owner, slots=len(slots))
-        while not stop.wait(settings.lease_s / 3):
-            _renew_all(slots)
-            presence.renew(scratch)
+        often_s = settings.lease_s if database.is_sqlite else settings.rescue_every_s
+        _tend(slots, around, presence, every_s=min(settings.lease_s / 3, often_s))
         _end(slots, around)
         presence.end()
     database.dispose()
     return _said(slots)
+
+
+def _tend(slots: list[Slot], around: Surroundings, presence: "_Presence", *, every_s: float) -> None:
+    """Until we are to stop: hold on to what is in hand, say that we are here, and look after the queue."""
+    while not around.stop.wait(every_s):
+        _renew_all(slots)
+        presence.renew(around.scratch)
+        try:
+            with around.database.write() as session:
+                around.queue.upkeep(session)
+        except Exception:
+            log.exception("upkeep failed")
 
 
 class _Presence:
@@ -80,9 +92,12 @@ class _Presence:
         with self._lock:
             if self._told:
                 return
-            with self._database.write() as session:
-                workers.register(session, owner=self.owner, slots=self._slots, walls=self.walls.to_json())
+            insist(self._register)
             self._told = True
+
+    def _register(self) -> None:
+        with self._database.write() as session:
+            workers.register(session, owner=self.owner, slots=self._slots, walls=self.walls.to_json())
 
     def renew(self, scratch: Path) -> None:
         """Say so again, in the database and, for whoever looks from within the same container, in the folder."""
@@ -122,10 +137,20 @@ def _renew_all(slots: list[Slot]) -> None:
 
 def _end(slots: list[Slot], around: Surroundings) -> None:
     log.info("worker is ending")
-    ring_workers(around.data)  # for the slots that wait
+    around.bells.ring_workers()  # for the slots that wait
     deadline_s = time.monotonic() + GRACE_S
     for slot in slots:
-        slot.join(max(0.0, deadline_s - time.monotonic()))
+        if not slot.is_starting:
+            slot.join(max(0.0, deadline_s - time.monotonic()))
     for slot in slots:
         if slot.is_alive():
-            slot.give_back()
+            _give_back(slot)
+    around.bells.close()
+
+
+def _give_back(slot: Slot) -> None:
+    try:
+        slot.give_back()
+    except Exception:
+        # Its lease ends, or others notice that we are gone: it is rescued, only later.
+        log.exception("job could not be given back", slot=slot.name)

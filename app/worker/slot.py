@@ -7,15 +7,17 @@ from pathlib import Path
 from threading import Event, Thread
 
 import structlog
+from sqlalchemy.orm import Session
 
 from app import figures
-from app.clients.bells import WorkerBell, ring_webs, ring_workers
+from app.clients.bells import Bells, Waiting
 from app.db import Database
 from app.errors import LeaseLost
 from app.models import SubmissionKind
 from app.services import grading
 from app.services.grading import GradingOrder
 from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
+from app.worker.insisting import PATIENCE_S, insist, is_away
 from app.worker.walls import Walls, WallsBroken
 from graders.grader import Grader
 from graders.question import Question
@@ -39,7 +41,7 @@ class Surroundings:
 
     database: Database
     queue: GradingQueue
-    data: Path
+    bells: Bells
     scratch: Path
     owner: str
     stop: Event
@@ -69,6 +71,8 @@ class Slot(Thread):
         self._restarts = 0  # of the grader in use, as far as they were counted
         self.refusal: WallsBroken | None = None
         """Why this slot will not grade."""
+        self.is_starting = False
+        """Whether its grader is not ready yet, so that it holds no job, and nobody need wait for it to end."""
 
     def run(self) -> None:
         """Work until told to stop, whatever happens."""
@@ -98,23 +102,33 @@ class Slot(Thread):
         """Let another worker have the job in hand, because this one must end now."""
         holding = self._holding
         if holding is not None:
-            self._release(holding.lease, tried=False)
+            self._release(holding.lease, tried=False, patience_s=0)  # there is no time for more
 
     def _work_with_one_grader(self) -> None:
         self._faults = self._restarts = 0
+        self.is_starting = True
         self._scratch.mkdir(mode=0o711, exist_ok=True)
         with Grader(scratch=self._scratch, unsafe=self._around.walls.unsafe) as grader:
             self._around.walls.prove(grader)
             grader.prepare()
             self._around.ready()
             log.info("slot ready", slot=self.name)
+            self.is_starting = False
             # Not before: from its bell the pages see that somebody is ready to grade.
-            with WorkerBell(self._around.data) as bell:
+            with self._around.bells.worker_bell() as bell:
                 self._work(grader, bell)
 
-    def _work(self, grader: Grader, bell: WorkerBell) -> None:
+    def _work(self, grader: Grader, bell: Waiting) -> None:
         while not self._around.stop.is_set() and self._faults < FAULTS_BEFORE_NEW_GRADER:
-            lease = self._claim()
+            try:
+                lease = self._claim()
+            except Exception as error:
+                if not is_away(error):
+                    raise
+                # The grader is warm and well: only wait until there is a database again.
+                log.warning("database is away", slot=self.name, error=type(error).__name__)
+                self._around.stop.wait(REST_S)
+                continue
             if lease is None:
                 bell.wait(POLL_S)
             else:
@@ -147,12 +161,11 @@ class Slot(Thread):
 
     def _grade(self, grader: Grader, lease: Lease) -> None:
         self._ring(lease, "running")
-        with self._around.database.read() as session:
-            order = grading.begin(session, lease)
+        order = insist(lambda: self._begin(lease))
         structlog.contextvars.bind_contextvars(run=order.run_id, request=order.request_id)
         report = _judge(grader, order)
-        with self._around.database.write() as session:
-            grading.record(session, lease, order, report, queue=self._around.queue, worker=self._around.owner)
+        queue, owner = self._around.queue, self._around.owner
+        self._write(lambda session: grading.record(session, lease, order, report, queue=queue, worker=owner))
         self._faults = 0
         self._ring(lease, "graded")
         _note(order, report)
@@ -162,6 +175,19 @@ class Slot(Thread):
     def _count_restarts(self, grader: Grader) -> None:
         figures.warm_processes_restarted(grader.restarts - self._restarts)
         self._restarts = grader.restarts
+
+    def _begin(self, lease: Lease) -> GradingOrder:
+        with self._around.database.read() as session:
+            return grading.begin(session, lease)
+
+    def _write(self, deed: Callable[[Session], None], *, patience_s: float = PATIENCE_S) -> None:
+        """Do in a transaction of its own what is harmless to do twice, although the database may be away."""
+
+        def once() -> None:
+            with self._around.database.write() as session:
+                deed(session)
+
+        insist(once, patience_s=patience_s)
 
     def _retry_or_give_up(self, lease: Lease) -> None:
         try:
@@ -173,19 +199,19 @@ class Slot(Thread):
             log.info("lease lost", submission=lease.submission_id)
 
     def _give_up(self, lease: Lease) -> None:
-        with self._around.database.write() as session:
-            grading.give_up(session, lease, queue=self._around.queue, worker=self._around.owner)
+        queue, owner = self._around.queue, self._around.owner
+        self._write(lambda session: grading.give_up(session, lease, queue=queue, worker=owner))
         log.warning("gave up")
         self._ring(lease, "graded")
 
-    def _release(self, lease: Lease, *, tried: bool) -> None:
-        with self._around.database.write() as session:
-            self._around.queue.release(session, lease, tried=tried)
+    def _release(self, lease: Lease, *, tried: bool, patience_s: float = PATIENCE_S) -> None:
+        release = self._around.queue.release
+        self._write(lambda session: release(session, lease, tried=tried), patience_s=patience_s)
         self._ring(lease, "queued")
-        ring_workers(self._around.data)
+        self._around.bells.ring_workers()
 
     def _ring(self, lease: Lease, state: str) -> None:
-        ring_webs(self._around.data, lease.submission_id, state)
+        self._around.bells.ring_webs(lease.submission_id, state)
 
 
 def _note(order: GradingOrder, report: Report) -> None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "e91f0b6d24c7"
-down_revision = "8b1d2f6c4a70"
+down_revision = "c4e7a9d13b58"
 branch_labels = None
 depends_on = None
 

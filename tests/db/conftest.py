@@ -7,15 +7,19 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+from sqlalchemy import text
 
 from app.db import Database
 from app.models import Account, Exercise, ExerciseVersion, Role, Submission
-from app.services.jobs import LeaseQueue
+from app.services.jobs import GradingQueue, Lease, LeaseQueue
+from app.services.procrastinate_jobs import ProcrastinateQueue
 from app.services.submissions import submit
 from graders.report import Report, Timing, Verdict
 from graders.task import Check, Output, Task
 
 EXERCISE = "make-a-table"
+ELSEWHERE = "another-machine/0/0:1:1"
+"""A worker of which nothing is known here."""
 Submit = Callable[..., Submission]
 
 
@@ -42,19 +46,31 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-def pass_by(watch: Watch) -> Callable[[float], None]:
-    """Return a function that lets so many seconds pass."""
-    return watch.pass_by
+def pass_by(watch: Watch, database: Database) -> Callable[[float], None]:
+    """Return a function that lets seconds pass, for procrastinate too, which asks the database for the time."""
+
+    def let_pass(seconds: float) -> None:
+        watch.pass_by(seconds)
+        if not database.is_sqlite:
+            with database.write() as session:
+                session.execute(text(OLDER_BEATS), {"by": seconds})
+                session.execute(text(OLDER_EVENTS), {"by": seconds})
+
+    return let_pass
+
+
+OLDER_BEATS = "UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - make_interval(secs => :by)"
+OLDER_EVENTS = "UPDATE procrastinate_events SET at = at - make_interval(secs => :by)"
 
 
 @pytest.fixture
-def make_queue(watch: Watch) -> Callable[..., LeaseQueue]:
-    """Return a function that makes a queue on the test's clock."""
-    return partial(LeaseQueue, clock=watch)
+def make_queue(watch: Watch, database: Database) -> Callable[..., GradingQueue]:
+    """Return a function that makes, on the test's clock, the queue that goes with the database."""
+    return partial(LeaseQueue if database.is_sqlite else ProcrastinateQueue, clock=watch)
 
 
 @pytest.fixture
-def queue(make_queue: Callable[..., LeaseQueue]) -> LeaseQueue:
+def queue(make_queue: Callable[..., GradingQueue]) -> GradingQueue:
     """Return a queue with leases of 30 seconds and room for 200."""
     return make_queue(lease_s=30, limit=200)
 
@@ -108,7 +124,7 @@ def account(new_account: Callable[..., Account]) -> Account:
 
 
 @pytest.fixture
-def send(database: Database, queue: LeaseQueue, account: Account, version: ExerciseVersion) -> Submit:
+def send(database: Database, queue: GradingQueue, account: Account, version: ExerciseVersion) -> Submit:
     """Return a function that submits, as one request would."""
 
     def send_one(source: str = "table = 1", **wishes: object) -> Submission:
@@ -136,3 +152,28 @@ def report() -> Report:
         timing_ms=Timing(run=10.0, judge=5.0, total=15.0),
         seed="0",
     )
+
+
+@pytest.fixture
+def claim(database: Database, queue: GradingQueue) -> Callable[..., Lease | None]:
+    """Return a function that claims a job in a transaction of its own."""
+
+    def claim_one(owner: str = ELSEWHERE) -> Lease | None:
+        with database.write() as session:
+            queue.rescue(session)  # as workers do every few seconds
+        with database.write() as session:
+            return queue.claim(session, owner=owner)
+
+    return claim_one
+
+
+@pytest.fixture
+def claimed(claim: Callable[..., Lease | None]) -> Callable[..., Lease]:
+    """Return a function that claims a job which must be there."""
+
+    def claim_one(owner: str = ELSEWHERE) -> Lease:
+        lease = claim(owner)
+        assert lease is not None
+        return lease
+
+    return claim_one

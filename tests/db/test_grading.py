@@ -12,7 +12,7 @@ from app.errors import LeaseLost
 from app.models import Account, GradingRun, Job, JobKind, Submission
 from app.services import grading
 from app.services.grading import GradingOrder
-from app.services.jobs import Lease, LeaseQueue
+from app.services.jobs import GradingQueue, Lease
 from app.services.submissions import history, state_of
 from graders.report import Report, Verdict
 
@@ -22,10 +22,12 @@ WORKER = "another-machine/0/0:1:1"
 
 
 @pytest.fixture
-def claimed(database: Database, queue: LeaseQueue) -> Claim:
+def claimed(database: Database, queue: GradingQueue) -> Claim:
     """Return a function that claims the next job and begins it."""
 
     def claim_one() -> tuple[Lease, GradingOrder]:
+        with database.write() as session:
+            queue.rescue(session)  # as workers do every few seconds
         with database.write() as session:
             lease = queue.claim(session, owner=WORKER)
         assert lease is not None
@@ -36,7 +38,7 @@ def claimed(database: Database, queue: LeaseQueue) -> Claim:
 
 
 @pytest.fixture
-def record(database: Database, queue: LeaseQueue) -> Callable[[Lease, GradingOrder, Report], None]:
+def record(database: Database, queue: GradingQueue) -> Callable[[Lease, GradingOrder, Report], None]:
     """Return a function that records a report in a transaction of its own."""
 
     def record_one(lease: Lease, order: GradingOrder, report: Report) -> None:
@@ -74,7 +76,7 @@ def test_each_attempt_draws_another_seed(send: Send, claimed: Claim, pass_by: Ca
 
 def test_recorded_run_is_shown_and_counts(
     database: Database,
-    queue: LeaseQueue,
+    queue: GradingQueue,
     send: Send,
     claimed: Claim,
     record: Record,
@@ -124,7 +126,7 @@ def test_late_worker_cannot_record(
 
 
 def test_only_one_run_counts(
-    database: Database, queue: LeaseQueue, send: Send, claimed: Claim, record: Record, report: Report
+    database: Database, queue: GradingQueue, send: Send, claimed: Claim, record: Record, report: Report
 ) -> None:
     """A regrade is kept beside the first run, and does not take its place by itself."""
     submission = send()
@@ -142,7 +144,7 @@ def test_only_one_run_counts(
 
 def test_graded_submission_stays_graded_during_a_regrade(
     database: Database,
-    queue: LeaseQueue,
+    queue: GradingQueue,
     send: Send,
     claimed: Claim,
     record: Record,
@@ -160,7 +162,7 @@ def test_graded_submission_stays_graded_during_a_regrade(
 
 def test_run_that_only_shows_output_does_not_count(
     database: Database,
-    queue: LeaseQueue,
+    queue: GradingQueue,
     send: Send,
     claimed: Claim,
     record: Record,
@@ -178,7 +180,7 @@ def test_run_that_only_shows_output_does_not_count(
 
 
 def test_given_up_job_is_our_fault_and_does_not_count(
-    database: Database, queue: LeaseQueue, send: Send, claimed: Claim, account: Account
+    database: Database, queue: GradingQueue, send: Send, claimed: Claim, account: Account
 ) -> None:
     """The student is told that it was the grader, and the job is over."""
     submission = send()
@@ -195,7 +197,7 @@ def test_given_up_job_is_our_fault_and_does_not_count(
 
 
 def test_regrade_after_a_fault_counts(
-    database: Database, queue: LeaseQueue, send: Send, claimed: Claim, record: Record, report: Report
+    database: Database, queue: GradingQueue, send: Send, claimed: Claim, record: Record, report: Report
 ) -> None:
     """Where nothing counts yet, the first fair run does."""
     submission = send()
@@ -222,7 +224,7 @@ def test_recorded_run_cannot_change(
 
 
 def test_job_goes_only_together_with_its_record(
-    database: Database, queue: LeaseQueue, send: Send, claimed: Claim, report: Report
+    database: Database, queue: GradingQueue, send: Send, claimed: Claim, report: Report
 ) -> None:
     """If the transaction that records fails, the job is still there."""
     submission = send()

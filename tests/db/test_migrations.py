@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from procrastinate.schema import SchemaManager
 from sqlalchemy import create_engine, inspect, make_url, text
 
 from app.db import Database
 from app.db.migrate import downgrade, is_current, is_modelled, upgrade
 from app.models import Base
+from app.services.procrastinate_jobs import ProcrastinateQueue
+from app.settings import ROOT
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -35,7 +39,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
 
 
 def tables(database: Database) -> set[str]:
-    """Return the names of all tables, apart from those in which SQLite keeps its index of words."""
+    """Return the names of all tables of which the models know."""
     with database.read() as session:
         names = inspect(session.connection()).get_table_names()
     return {name for name in names if is_modelled(name, "table", {})}
@@ -56,9 +60,8 @@ def test_steps_end_at_what_the_models_say(empty: Database) -> None:
     """No column, key or index is in the one and not in the other."""
     upgrade(empty)
     with empty.write() as session:
-        context = MigrationContext.configure(
-            session.connection(), opts={"compare_type": True, "include_name": is_modelled}
-        )
+        wishes = {"compare_type": True, "include_name": is_modelled}
+        context = MigrationContext.configure(session.connection(), opts=wishes)
         assert compare_metadata(context, Base.metadata) == []
 
 
@@ -78,3 +81,44 @@ def test_two_servers_may_migrate_at_once(empty: Database) -> None:
     servers = [subprocess.Popen([sys.executable, "-c", MIGRATE, url]) for _ in range(3)]
     assert [server.wait(60) for server in servers] == [0, 0, 0]
     assert is_current(empty)
+
+
+SCHEMA = ROOT / "migrations" / "procrastinate-3.10.sql"
+
+
+def test_procrastinate_has_the_tables_of_its_own_version() -> None:
+    """When procrastinate is updated and this fails, its own steps between the two versions belong in a step of ours."""
+    ours = SCHEMA.read_text(encoding="utf-8").splitlines()
+    assert ours[1:] == SchemaManager.get_schema().splitlines()[1:]
+
+
+PROCRASTINATE_STEP = "c4e7a9d13b58"
+A_JOB = """
+INSERT INTO account (id, email, role, created_at) VALUES ('a', 'a@example.org', 'student', now());
+INSERT INTO exercise (id, position) VALUES ('e', 0);
+INSERT INTO exercise_version (id, exercise_id, number, fingerprint, content, task, created_at)
+    VALUES ('v', 'e', 1, '0', '{}', '{}', now());
+INSERT INTO submission (id, account_id, exercise_version_id, kind, source, created_at)
+    VALUES ('s', 'a', 'v', 'check', '1', now());
+INSERT INTO job (submission_id, kind, priority, state, attempts, lease_owner, lease_token, enqueued_at)
+    VALUES ('s', 'live', 0, 'running', 1, 'old/0:1:1', '0', now());
+"""
+
+
+@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+def test_waiting_jobs_are_handed_to_procrastinate(empty: Database) -> None:
+    """Whoever had pressed Check before the update gets a verdict after it; and going back loses nothing either."""
+    before = ScriptDirectory(str(ROOT / "migrations")).get_revision(PROCRASTINATE_STEP).down_revision
+    assert isinstance(before, str)
+    upgrade(empty, before)
+    with empty.write() as session:
+        for statement in A_JOB.split(";")[:-1]:
+            session.execute(text(statement))
+    upgrade(empty, PROCRASTINATE_STEP)
+    with empty.write() as session:
+        lease = ProcrastinateQueue().claim(session, owner="new/0:1:1")
+    assert lease is not None
+    assert (lease.submission_id, lease.attempt) == ("s", 2)
+    downgrade(empty, before)
+    with empty.read() as session:
+        assert session.scalar(text("SELECT count(*) FROM job")) == 1

@@ -8,7 +8,7 @@ from app.db import Database
 from app.models import Account, ExerciseKind, Submission, SubmissionKind
 from app.services import grading
 from app.services.exercises import ExerciseView
-from app.services.jobs import LeaseQueue
+from app.services.jobs import GradingQueue
 from app.services.progress import Progress, next_exercise, progress_of
 from graders.report import Report, Verdict
 from tests.db.conftest import EXERCISE
@@ -21,7 +21,7 @@ DONE, TRIED = Progress.DONE, Progress.TRIED
 
 
 @pytest.fixture
-def grade(database: Database, queue: LeaseQueue, report: Report) -> Callable[[Verdict], None]:
+def grade(database: Database, queue: GradingQueue, report: Report) -> Callable[[Verdict], None]:
     """Return a function that grades what waits."""
 
     def grade_next(verdict: Verdict) -> None:

@@ -1,4 +1,9 @@
-"""The queue hands each job to one worker at a time, in a fair order, and loses none."""
+"""
+The queue hands each job to one worker at a time, in a fair order, and loses none.
+
+What holds for one adapter holds for the other: all of this runs on SQLite with leases, and on PostgreSQL with
+procrastinate.
+"""
 
 import subprocess
 import sys
@@ -11,34 +16,11 @@ from sqlalchemy import func, select
 from app.db import Database
 from app.errors import LeaseLost, QueueFull
 from app.models import Account, Job, JobKind, Submission
-from app.services.jobs import MAX_ATTEMPTS, Lease, LeaseQueue
+from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
 from app.services.owners import this_process
 
 Send = Callable[..., Submission]
 ELSEWHERE = "another-machine/0/0:1:1"
-
-
-@pytest.fixture
-def claim(database: Database, queue: LeaseQueue) -> Callable[..., Lease | None]:
-    """Return a function that claims a job in a transaction of its own."""
-
-    def claim_one(owner: str = ELSEWHERE) -> Lease | None:
-        with database.write() as session:
-            return queue.claim(session, owner=owner)
-
-    return claim_one
-
-
-@pytest.fixture
-def claimed(claim: Callable[..., Lease | None]) -> Callable[..., Lease]:
-    """Return a function that claims a job which must be there."""
-
-    def claim_one(owner: str = ELSEWHERE) -> Lease:
-        lease = claim(owner)
-        assert lease is not None
-        return lease
-
-    return claim_one
 
 
 def test_empty_queue_has_nothing_to_claim(claim: Callable[..., Lease | None]) -> None:
@@ -46,7 +28,7 @@ def test_empty_queue_has_nothing_to_claim(claim: Callable[..., Lease | None]) ->
     assert claim() is None
 
 
-def test_each_job_is_claimed_once_by_many_threads(database: Database, queue: LeaseQueue, send: Send) -> None:
+def test_each_job_is_claimed_once_by_many_threads(database: Database, queue: GradingQueue, send: Send) -> None:
     """Eight workers that race for forty jobs get forty different ones."""
     sent = {send(f"number = {number}").id for number in range(40)}
 
@@ -67,9 +49,12 @@ def test_each_job_is_claimed_once_by_many_threads(database: Database, queue: Lea
 CLAIM_ALL = """
 import sys
 from app.db import Database
-from app.services.jobs import LeaseQueue
 from app.services.owners import this_process
-database, queue = Database(sys.argv[1]), LeaseQueue()
+from app.services.transport import queue_for
+from app.settings import Settings
+settings = Settings(database_url=sys.argv[1])
+database = Database(settings.database_url)
+queue = queue_for(settings, database)
 sys.stdin.read()
 while True:
     with database.write() as session:
@@ -97,7 +82,7 @@ def test_each_job_is_claimed_once_by_many_processes(database: Database, send: Se
 
 
 def test_finished_job_is_gone(
-    database: Database, queue: LeaseQueue, send: Send, claim: Callable[..., Lease | None]
+    database: Database, queue: GradingQueue, send: Send, claim: Callable[..., Lease | None]
 ) -> None:
     """What was finished is never handed out again."""
     send()
@@ -121,7 +106,7 @@ def test_claimed_job_is_not_handed_out_while_its_lease_holds(
 
 
 def test_late_worker_cannot_finish_a_job_that_passed_on(
-    database: Database, queue: LeaseQueue, send: Send, claimed: Callable[..., Lease], pass_by: Callable[[float], None]
+    database: Database, queue: GradingQueue, send: Send, claimed: Callable[..., Lease], pass_by: Callable[[float], None]
 ) -> None:
     """A worker given up for dead comes back, and is refused; its successor is not."""
     send()
@@ -135,7 +120,7 @@ def test_late_worker_cannot_finish_a_job_that_passed_on(
 
 
 def test_late_worker_cannot_release_or_renew_a_job_that_passed_on(
-    database: Database, queue: LeaseQueue, send: Send, claimed: Callable[..., Lease], pass_by: Callable[[float], None]
+    database: Database, queue: GradingQueue, send: Send, claimed: Callable[..., Lease], pass_by: Callable[[float], None]
 ) -> None:
     """Giving back or holding on needs the newest claim as well."""
     send()
@@ -152,7 +137,7 @@ def test_late_worker_cannot_release_or_renew_a_job_that_passed_on(
 
 def test_renewed_lease_holds_longer(
     database: Database,
-    queue: LeaseQueue,
+    queue: GradingQueue,
     send: Send,
     claim: Callable[..., Lease | None],
     pass_by: Callable[[float], None],
@@ -217,7 +202,7 @@ def test_job_is_exhausted_after_three_attempts(
 
 
 def test_released_job_can_be_claimed_at_once(
-    database: Database, queue: LeaseQueue, send: Send, claimed: Callable[..., Lease]
+    database: Database, queue: GradingQueue, send: Send, claimed: Callable[..., Lease]
 ) -> None:
     """A job given back after a fault counts as tried; one given back at shutdown does not."""
     send()
@@ -241,7 +226,7 @@ def test_waiting_jobs_of_one_account_do_not_hold_up_another(
 
 
 def test_regrades_wait_for_live_submissions(
-    database: Database, queue: LeaseQueue, send: Send, claimed: Callable[..., Lease]
+    database: Database, queue: GradingQueue, send: Send, claimed: Callable[..., Lease]
 ) -> None:
     """A student who waits goes before a regrade that came first."""
     old = send("old = 1")
@@ -254,7 +239,7 @@ def test_regrades_wait_for_live_submissions(
 
 
 def test_place_counts_down_as_others_are_claimed(
-    database: Database, queue: LeaseQueue, send: Send, claim: Callable[..., Lease | None]
+    database: Database, queue: GradingQueue, send: Send, claim: Callable[..., Lease | None]
 ) -> None:
     """A waiting student is told 3, then 2, then 1, then that it runs."""
     ids = [send(f"number = {number}").id for number in range(3)]
@@ -267,7 +252,7 @@ def test_place_counts_down_as_others_are_claimed(
 
 
 def test_full_queue_refuses_before_anything_is_stored(
-    database: Database, send: Send, make_queue: Callable[..., LeaseQueue]
+    database: Database, send: Send, make_queue: Callable[..., GradingQueue]
 ) -> None:
     """With no room left, a submission leaves neither itself nor a job behind."""
     small = make_queue(limit=2)
@@ -283,7 +268,7 @@ def test_full_queue_refuses_before_anything_is_stored(
 
 
 def test_claim_makes_room_in_a_full_queue(
-    send: Send, database: Database, make_queue: Callable[..., LeaseQueue]
+    send: Send, database: Database, make_queue: Callable[..., GradingQueue]
 ) -> None:
     """What is being graded does not wait, and so does not count."""
     small = make_queue(limit=1)
@@ -294,7 +279,7 @@ def test_claim_makes_room_in_a_full_queue(
 
 
 def test_regrades_leave_room_for_live_submissions(
-    database: Database, send: Send, claimed: Callable[..., Lease], make_queue: Callable[..., LeaseQueue]
+    database: Database, send: Send, claimed: Callable[..., Lease], make_queue: Callable[..., GradingQueue]
 ) -> None:
     """A class that is regraded does not shut the door on those who work now."""
     small = make_queue(limit=1)
@@ -304,3 +289,24 @@ def test_regrades_leave_room_for_live_submissions(
         small.finish(session, lease)
         small.enqueue(session, old, kind=JobKind.REGRADE)
     send("new = 1", queue=small)
+
+
+def test_all_places_are_told_at_one_look(
+    database: Database, queue: GradingQueue, send: Send, new_account: Callable[..., Account]
+) -> None:
+    """What three hundred who wait are told is read once, and is what each would be told alone."""
+    mine = [send(f"number = {number}").id for number in range(3)]
+    others = send("number = 9", account=new_account()).id
+    with database.read() as session:
+        assert queue.places(session) == {mine[0]: 1, others: 2, mine[1]: 3, mine[2]: 4}
+        assert [queue.place(session, one) for one in (*mine, others)] == [1, 3, 4, 2]
+
+
+def test_hog_does_not_hold_up_a_class(
+    send: Send, claimed: Callable[..., Lease], new_account: Callable[..., Account]
+) -> None:
+    """Behind a program that sent thirty, each of five students waits for one of them at most."""
+    hog = [send(f"number = {number}").id for number in range(30)]
+    students = {send("mine = 1", account=new_account()).id for _ in range(5)}
+    order = [claimed().submission_id for _ in range(35)]
+    assert set(order[:6]) == {hog[0], *students}

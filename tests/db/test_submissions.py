@@ -19,7 +19,7 @@ from app.errors import (
     SourceTooLarge,
 )
 from app.models import Account, ExerciseVersion, Job, Role, Submission, SubmissionKind
-from app.services.jobs import LeaseQueue
+from app.services.jobs import GradingQueue
 from app.services.submissions import history, latest_source, source_of, state_of
 from graders.task import MAX_SOURCE_BYTES
 
@@ -109,7 +109,7 @@ def test_keys_of_two_accounts_do_not_meet(send: Send, new_account: Callable[...,
     assert send(idempotency_key="k").id != send(idempotency_key="k", account=new_account()).id
 
 
-def test_same_key_is_answered_even_when_the_queue_is_full(send: Send, make_queue: Callable[..., LeaseQueue]) -> None:
+def test_same_key_is_answered_even_when_the_queue_is_full(send: Send, make_queue: Callable[..., GradingQueue]) -> None:
     """What was stored already needs no room."""
     small = make_queue(limit=1)
     first = send(idempotency_key="k", queue=small)
@@ -134,7 +134,9 @@ def test_submission_cannot_change(database: Database, send: Send) -> None:
         session.execute(update(Submission).values(source="table = 2"))
 
 
-def test_state_goes_from_queued_to_running(database: Database, queue: LeaseQueue, send: Send, account: Account) -> None:
+def test_state_goes_from_queued_to_running(
+    database: Database, queue: GradingQueue, send: Send, account: Account
+) -> None:
     """Before it is graded, a submission says where it stands."""
     submission = send()
 
@@ -158,7 +160,7 @@ def test_state_goes_from_queued_to_running(database: Database, queue: LeaseQueue
 
 @pytest.mark.parametrize("role", [Role.STUDENT, Role.GUEST])
 def test_student_cannot_read_anothers_submission(
-    database: Database, queue: LeaseQueue, send: Send, new_account: Callable[..., Account], role: Role
+    database: Database, queue: GradingQueue, send: Send, new_account: Callable[..., Account], role: Role
 ) -> None:
     """Another's submission looks exactly like one that does not exist."""
     submission = send()
@@ -168,7 +170,7 @@ def test_student_cannot_read_anothers_submission(
 
 @pytest.mark.parametrize("role", [Role.INSTRUCTOR, Role.ADMIN])
 def test_staff_can_read_a_students_submission(
-    database: Database, queue: LeaseQueue, send: Send, new_account: Callable[..., Account], role: Role
+    database: Database, queue: GradingQueue, send: Send, new_account: Callable[..., Account], role: Role
 ) -> None:
     """Instructors and admins see what students sent."""
     submission = send()
@@ -224,7 +226,7 @@ def test_source_is_given_back_to_who_may_read_it(
 
 
 def test_looking_at_a_submission_leaves_what_is_large_where_it_is(
-    database: Database, send: Send, account: Account, queue: LeaseQueue
+    database: Database, send: Send, account: Account, queue: GradingQueue
 ) -> None:
     """Hundreds look each second: neither the exercise's content nor the source is read for it."""
     submission = send()

@@ -14,12 +14,11 @@ import pytest
 from sqlalchemy import func, select, update
 
 from app.authoring.exercise import LimitsSpec
-from app.clients.bells import ring_workers
 from app.db import Database
 from app.models import Account, ExerciseVersion, GradingRun, Job, Role
 from app.services.exercises import import_course
-from app.services.jobs import LeaseQueue
 from app.services.submissions import state_of, submit
+from app.services.transport import bells_for, queue_for
 from app.settings import Settings
 from app.worker import Supervisor
 from tests.conftest import first_course
@@ -48,7 +47,8 @@ class School:
         self.database = database
         url = database.url.render_as_string(hide_password=False)
         self.settings = Settings(data=data, database_url=url, workers=1)
-        self._queue = LeaseQueue()
+        self._queue = queue_for(self.settings, database)
+        self._bells = bells_for(self.settings, database)
         self._student = Account(email="ada@example.org", role=Role.STUDENT)
         with database.write() as session:
             session.add(self._student)
@@ -65,7 +65,7 @@ class School:
                 kind=kind,
                 queue=self._queue,
             )
-        ring_workers(self.settings.data_dir)
+        self._bells.ring_workers()
         return submission.id
 
     def when(self, submission_id: str, state: str) -> dict[str, Any]:
