@@ -19,7 +19,7 @@ from app.worker.walls import Walls, WallsBroken
 from graders.grader import Grader
 from graders.question import Question
 from graders.report import Report
-from graders.task import Task
+from graders.task import Limits, Task
 
 POLL_S = 1.0
 """How long a lost bell can delay a job."""
@@ -65,6 +65,7 @@ class Slot(Thread):
         self._scratch = surroundings.scratch / str(number)
         self._holding: _Holding | None = None
         self._faults = 0
+        self._limits = Limits()  # those that the next submission will most likely have
         self.refusal: WallsBroken | None = None
         """Why this slot will not grade."""
 
@@ -114,6 +115,8 @@ class Slot(Thread):
         while not self._around.stop.is_set() and self._faults < FAULTS_BEFORE_NEW_GRADER:
             lease = self._claim()
             if lease is None:
+                # Only now: while jobs are waiting, a fork that rehearses first takes from them what it saves later.
+                grader.prepare(self._limits)
                 bell.wait(POLL_S)
             else:
                 self._handle(grader, lease)
@@ -149,7 +152,7 @@ class Slot(Thread):
         self._faults = 0
         self._ring(lease, "graded")
         if isinstance(order.task, Task):
-            grader.prepare(order.task.limits)
+            self._limits = order.task.limits
 
     def _retry_or_give_up(self, lease: Lease) -> None:
         try:
