@@ -33,7 +33,7 @@ def main() -> None:
     torch.set_num_threads(1)
     order = json.loads(Path(sys.argv[1]).read_text())
     task = Task.from_json(order["task"])
-    setup, programs = Setup(task.setup, task.require), Programs(task.probe)
+    setup, programs = Setup(task.setup, task.require), Programs(task)
     trials: list[Trial] = []
     for drawn in draw_trials(task, new_seed()):
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from graders.briefs import Briefs
 from graders.faults import GraderFault
 from graders.places import Budget, Places
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
@@ -87,6 +88,7 @@ class Grader:
             unsafe: run code even without walls that this machine lacks. For a machine of one's own only.
         """
         self._places = Places(scratch, namespaces=namespaces, unsafe=unsafe)
+        self._briefs = Briefs(self._compiled)
 
     def __enter__(self) -> Self:
         """Start the warm processes: some seconds. Raises GraderFault."""
@@ -111,12 +113,13 @@ class Grader:
         """
         begun = time.perf_counter()
         output = _output(task)
+        brief = self._briefs.of(task)
         drawn = drawing(task, seed)
         trials = [next(drawn)]
         with self._places.take("student", _budget(task.limits)) as run:
-            _send(run, _order(task, source, trials[0]))
+            _send(run, brief.for_student(source, _candidates(trials[0])))
             with self._places.take("judge", _JUDGE_BUDGET) as judge:
-                _send(judge, Frame(FrameType.JOB, {"task": task.as_json, "source": source}))
+                _send(judge, brief.for_judge(source))
                 _send(judge, _judge_trial(trials[0]))
                 for trial in drawn:  # while both are at the lesson's
                     trials.append(trial)
@@ -135,7 +138,7 @@ class Grader:
         output = _output(task)
         trials = [next(drawing(task, "run"))]
         with self._places.take("student", _budget(task.limits)) as run:
-            _send(run, _order(task, source, trials[0]))
+            _send(run, self._briefs.of(task).for_student(source, _candidates(trials[0])))
             handed = _converse(run, task, trials, output=output)
         self._after(handed)
         took = _ms(time.perf_counter() - begun)
@@ -162,6 +165,11 @@ class Grader:
         """Are the warm processes in worlds of their own?"""
         return self._places.namespaces
 
+    def _compiled(self, order: Frame) -> Frame:
+        """What a judge's run of its own answers, which sees no submission. Raises Ended, GraderFault."""
+        with self._places.take("judge", _JUDGE_BUDGET) as run:
+            return run.converse(order, deadline=time.monotonic() + _JUDGE_TIME_S)
+
     def _after(self, handed: Handed) -> None:
         if handed.ended is not None:
             self._places.look_after("student")
@@ -177,10 +185,6 @@ def _output(task: Task) -> Output:
 
 def _judge_trial(trial: TrialOrder) -> Frame:
     return Frame(FrameType.TRIAL, {"candidates": trial.candidates, "seed": trial.seed})
-
-
-def _order(task: Task, source: str, first: TrialOrder) -> Frame:
-    return Frame(FrameType.JOB, {**task.student_part(), "source": source, "trial": _candidates(first)})
 
 
 def _send(run: Run, order: Frame) -> None:
@@ -385,5 +389,7 @@ def _text(output: Output) -> str:
 
 def _plain(text: str) -> str:
     """Hostile text made printable: no NUL, no control characters but newline and tab, no lone surrogates."""
+    if text.isascii() and text.isprintable():
+        return text
     visible = (one if one >= " " or one in "\n\t" else "�" for one in text.replace("\r\n", "\n"))
     return "".join(visible).encode("utf-8", "replace").decode("utf-8")

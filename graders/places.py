@@ -54,7 +54,7 @@ class Places:
             namespaces: put the warm processes into worlds of their own; None where that is possible.
             unsafe: do without walls that this machine lacks.
         """
-        self._scratch = scratch.absolute()
+        self._scratch = scratch.resolve()
         self.namespaces = not bubblewrap.unavailable() if namespaces is None else namespaces
         self._unsafe = unsafe
         self._uid = uid_for(next(_numbers))
@@ -136,7 +136,7 @@ class Places:
         return Place(run, folder, budget)
 
     def _folder(self) -> Path:
-        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch)).resolve()
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch))
         if self._uid is not None:
             os.chown(folder, self._uid, self._uid)
         return folder

@@ -8,7 +8,7 @@ hit another process that has got its number since.
 
 import contextlib
 import os
-import selectors
+import select
 import signal
 import time
 from collections.abc import Callable
@@ -22,6 +22,7 @@ _WATCH_S = 0.01  # how often a run's memory and folder are looked at
 _MIB = 1024 * 1024
 _PIPE_BYTES = 64 * 1024
 _DRAINS = 16  # pipes emptied at one go: bounded, so that a flood cannot keep the watch from its rounds
+_LINGER_S = 0.2
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _FOLDER_BYTES, _FOLDER_FILES = 64 * _MIB, 1000
 
@@ -100,6 +101,9 @@ class Run:
         self._statm = os.open(f"/proc/{_number(pidfd)}/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._ended = False
         self._sink: Output | None = None
+        self._ready = select.poll()
+        for one in (self._answer, self._output):
+            self._ready.register(one, select.POLLIN)
         for one in (self._job, self._answer, self._output):
             os.set_blocking(one, False)
 
@@ -113,9 +117,13 @@ class Run:
 
     def alive(self) -> bool:
         """Is the process there? A pidfd becomes readable when it has ended."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._pidfd, selectors.EVENT_READ)
-            return not selector.select(0)
+        return not self._over(0)
+
+    def _over(self, wait_s: float) -> bool:
+        """Has the process ended, or does it within this time?"""
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        return bool(poll.poll(wait_s * 1000))
 
     def converse(self, order: Frame, *, deadline: float, output: Output | None = None) -> Frame:
         """
@@ -138,39 +146,36 @@ class Run:
         self._push(memoryview(order.encode()), deadline)
 
     def _push(self, rest: memoryview, deadline: float) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._job, selectors.EVENT_WRITE)
-            while rest:
-                if not selector.select(max(0.0, min(_WATCH_S, deadline - time.monotonic()))):
+        room = select.poll()
+        room.register(self._job, select.POLLOUT)
+        while rest:
+            try:
+                rest = rest[os.write(self._job, rest) :]
+            except BlockingIOError:
+                if not room.poll(_watch_ms(deadline)):
                     self._check(deadline)
-                    continue
-                with contextlib.suppress(BlockingIOError):
-                    try:
-                        rest = rest[os.write(self._job, rest) :]
-                    except BrokenPipeError:
-                        raise self._gone() from None
+            except BrokenPipeError:
+                raise self._gone() from None
 
     def listen(self, *, deadline: float, output: Output | None = None) -> Frame:
         """Wait for the next frame. Raises Ended."""
         self._sink = output
         buffer = bytearray()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._answer, selectors.EVENT_READ)
-            selector.register(self._output, selectors.EVENT_READ)
-            while True:
-                ready = selector.select(max(0.0, min(_WATCH_S, deadline - time.monotonic())))
-                frame = self._read_answer(buffer) if any(key.fd == self._answer for key, _ in ready) else None
-                if not self._drain(output) and self._output in selector.get_map():
-                    selector.unregister(self._output)
-                if frame is not None:
-                    return frame
-                try:
-                    self._check(deadline, output)
-                except Ended:
-                    # what was handed over before the limit counts, however late we come to look
-                    if (frame := self._read_answer(buffer)) is None:
-                        raise
-                    return frame
+        while True:
+            ready = {descriptor for descriptor, _ in self._ready.poll(_watch_ms(deadline))}
+            frame = self._read_answer(buffer) if self._answer in ready else None
+            if not self._drain(output):
+                with contextlib.suppress(KeyError):  # said before
+                    self._ready.unregister(self._output)
+            if frame is not None:
+                return frame
+            try:
+                self._check(deadline, output)
+            except Ended:
+                # what was handed over before the limit counts, however late we come to look
+                if (frame := self._read_answer(buffer)) is None:
+                    raise
+                return frame
 
     def _read_answer(self, buffer: bytearray) -> Frame | None:
         """The frame, once it is complete; never more bytes than it announced."""
@@ -264,9 +269,12 @@ class Run:
 
         pidfds become readable when the process has ended.
         """
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._pidfd, selectors.EVENT_READ)
-            selector.select(0.2)
+        self._over(_LINGER_S)
+
+
+def _watch_ms(deadline: float) -> float:
+    """How long to wait before the next look at the run; at its deadline not at all."""
+    return max(0.0, min(_WATCH_S, deadline - time.monotonic())) * 1000
 
 
 def _number(pidfd: int) -> int:

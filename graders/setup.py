@@ -9,6 +9,8 @@ import ast
 from types import CodeType
 from typing import Any
 
+from graders.texts import Texts
+
 _FILE = "<starting code>"
 _VALUES = "__values__"
 Values = dict[str, Any]
@@ -17,18 +19,26 @@ Values = dict[str, Any]
 class Setup:
     """The starting code, compiled once as written and once open for other values."""
 
-    def __init__(self, text: str, require: str) -> None:
+    def __init__(self, text: str, require: str, texts: Texts | None = None) -> None:
         """
-        Compile.
+        Compile, as far as it is not known.
 
         Args:
             text: the author's starting code.
             require: an expression over its names that a fresh trial must fulfil, or empty.
+            texts: those that are compiled already.
         """
-        self._text = text
-        self._as_written = compile(text, _FILE, "exec")
-        self._open: dict[frozenset[str], CodeType] = {}
-        self._require = compile(require, "<require>", "eval") if require else None
+        self._text, self._texts = text, texts or Texts()
+        self._as_written: CodeType = self._texts.compiled(("setup", text), lambda: compile(text, _FILE, "exec"))
+        self._require: CodeType | None = None
+        if require:
+            self._require = self._texts.compiled(("require", require), lambda: compile(require, "<require>", "eval"))
+
+    def open(self, changed: frozenset[str]) -> CodeType:
+        """The code in which these parameters can be given other values."""
+        key = ("open", self._text, tuple(sorted(changed)))
+        code: CodeType = self._texts.compiled(key, lambda: compile(opened(self._text, changed), _FILE, "exec"))
+        return code
 
     def run(self, candidates: list[Values], names: Values) -> int:
         """
@@ -55,11 +65,9 @@ class Setup:
         if not values:
             exec(self._as_written, names)  # noqa: S102
             return
-        changed = frozenset(values)
-        if changed not in self._open:
-            self._open[changed] = compile(opened(self._text, changed), _FILE, "exec")
+        code = self.open(frozenset(values))
         names[_VALUES] = values
-        exec(self._open[changed], names)  # noqa: S102
+        exec(code, names)  # noqa: S102
         del names[_VALUES]
 
 

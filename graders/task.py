@@ -4,7 +4,7 @@ The Task: one exercise as the grader needs it, JSON-able from end to end.
 Only the trusted parent and the judge see a whole Task; the student's process gets `student_part`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -114,9 +114,14 @@ class Task:
         parts["outputs"] = tuple(Output(**_tuples(one)) for one in raw["outputs"])
         parts["inputs"] = tuple(Input(**one) for one in raw["inputs"])
         parts["checks"] = tuple(_check(one) for one in raw["checks"])
-        parts["wrong"] = tuple(WrongVariant(**_tuples(one)) for one in raw["wrong"])
+        parts["wrong"] = cls.wrong_from_json(raw["wrong"])
         parts["limits"] = Limits(**raw["limits"])
         return cls(**parts)
+
+    @staticmethod
+    def wrong_from_json(raw: Sequence[Mapping[str, Any]]) -> tuple[WrongVariant, ...]:
+        """The part of the wrong variants."""
+        return tuple(WrongVariant(**_tuples(one)) for one in raw)
 
     def student_part(self) -> dict[str, Any]:
         """What the student's process is given: no reference, no check, no expected value."""

@@ -35,6 +35,8 @@ class FrameType(IntEnum):
     TRIAL_CLAIM = 6  # parent -> judge: what the student's process handed over for one trial
     OUTCOME = 7  # judge -> parent
     END = 9  # parent -> judge: no more claims come
+    COMPILE = 10  # parent -> judge: compile this exercise's texts, instead of a job
+    COMPILED = 11  # judge -> parent: the texts, to be sent along with later jobs
 
 
 class FrameRefused(ValueError):
@@ -51,7 +53,7 @@ class Frame:
 
     def encode(self) -> bytes:
         """The frame as bytes. JSON without NaN, ASCII only: lone surrogates cannot break it."""
-        body = json.dumps(self.body, allow_nan=False).encode("ascii")
+        body = _ENCODER.encode(self.body).encode("ascii")
         return HEADER.pack(MAGIC, self.type, len(body), len(self.tensors)) + body + self.tensors
 
 
@@ -80,7 +82,7 @@ def decode_body(raw: bytes) -> dict[str, Any]:
         FrameRefused: no JSON object, nested too deep, or not UTF-8.
     """
     try:
-        body = json.loads(raw.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+        body = _DECODER.decode(raw.decode("utf-8"))
     except (ValueError, RecursionError) as fault:
         raise FrameRefused("the JSON of a frame cannot be read") from fault
     if not isinstance(body, dict):
@@ -97,6 +99,10 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError("a number is too large")
     return value
+
+
+_ENCODER = json.JSONEncoder(allow_nan=False)
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 
 def receive(descriptor: int) -> Frame:

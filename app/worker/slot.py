@@ -22,7 +22,7 @@ from app.worker.walls import Walls, WallsBroken
 from graders.grader import Grader
 from graders.question import Question
 from graders.report import Report
-from graders.task import Task
+from graders.task import Limits, Task
 
 POLL_S = 1.0
 """How long a lost bell can delay a job."""
@@ -69,6 +69,7 @@ class Slot(Thread):
         self._holding: _Holding | None = None
         self._faults = 0
         self._restarts = 0  # of the grader in use, as far as they were counted
+        self._limits = Limits()  # those that the next submission will most likely have
         self.refusal: WallsBroken | None = None
         """Why this slot will not grade."""
         self.is_starting = False
@@ -130,6 +131,8 @@ class Slot(Thread):
                 self._around.stop.wait(REST_S)
                 continue
             if lease is None:
+                # Only now: while jobs are waiting, a fork that rehearses first takes from them what it saves later.
+                grader.prepare(self._limits)
                 bell.wait(POLL_S)
             else:
                 self._handle(grader, lease)
@@ -170,7 +173,7 @@ class Slot(Thread):
         self._ring(lease, "graded")
         _note(order, report)
         if isinstance(order.task, Task):
-            grader.prepare(order.task.limits)
+            self._limits = order.task.limits
 
     def _count_restarts(self, grader: Grader) -> None:
         figures.warm_processes_restarted(grader.restarts - self._restarts)

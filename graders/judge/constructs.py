@@ -18,12 +18,12 @@ def constructs(source: str, setup: str) -> set[str]:
         setup: the starting code, whose imports count.
     """
     tree = ast.parse(source.removeprefix("\ufeff"))
-    known = _imports(ast.parse(setup)) | _imports(tree)
+    known = imports(ast.parse(setup)) | imports(tree)
     for node in ast.walk(tree):  # E = nn.Embedding
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
-            full = _dotted(node.value, known)
+            full = dotted(node.value, known)
             known |= {target.id: full for target in node.targets if isinstance(target, ast.Name) and full}
-    used = {full for node in ast.walk(tree) if (full := _dotted(node, known))}
+    used = {full for node in ast.walk(tree) if (full := dotted(node, known))}
     return used | {word for node in ast.walk(tree) for kind, word in _STATEMENTS.items() if isinstance(node, kind)}
 
 
@@ -37,7 +37,8 @@ _STATEMENTS: dict[type[ast.AST], str] = {
 }
 
 
-def _imports(tree: ast.Module) -> dict[str, str]:
+def imports(tree: ast.Module) -> dict[str, str]:
+    """What a text imports: by the name that it gives it, the full one."""
     known: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -48,11 +49,11 @@ def _imports(tree: ast.Module) -> dict[str, str]:
     return known
 
 
-def _dotted(node: ast.AST, known: dict[str, str]) -> str:
+def dotted(node: ast.AST, known: dict[str, str]) -> str:
     """The full dotted name that a name or attribute stands for, or an empty text."""
     if isinstance(node, ast.Name):
         return known.get(node.id, "")
     if isinstance(node, ast.Attribute):
-        before = _dotted(node.value, known)
+        before = dotted(node.value, known)
         return f"{before}.{node.attr}" if before else ""
     return ""

@@ -11,13 +11,13 @@ from typing import Any
 
 from graders.judge import outcome
 from graders.judge.claimed import read
+from graders.judge.compilation import Exercise
 from graders.judge.inputs import changed_inputs
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
 from graders.judge.reference import Names, Programs, Reference, Start
 from graders.judge.trial import Trial
 from graders.setup import Setup
-from graders.task import Task
 from graders.wire import Frame, FrameType
 
 Order = dict[str, Any]
@@ -37,17 +37,18 @@ class _Prepared:
 class Judge:
     """The trials of one submission, one after the other."""
 
-    def __init__(self, task: Task, source: str) -> None:
+    def __init__(self, exercise: Exercise, source: str) -> None:
         """
         Nothing is run yet.
 
         Args:
-            task: the exercise.
+            exercise: what is judged.
             source: the student's text, to be looked at only.
         """
-        self._task, self._source = task, source
-        self._setup = Setup(task.setup, task.require)
-        self._programs = Programs(task.probe)
+        self._task, self._source, self._wrong = exercise.task, source, exercise.wrong
+        self._texts = exercise.texts
+        self._setup = Setup(self._task.setup, self._task.require, self._texts)
+        self._programs = Programs(self._task, self._texts)
         self._prepared: list[_Prepared] = []
         self._trials: list[Trial] = []
         self._printed = ""
@@ -84,6 +85,7 @@ class Judge:
             lesson=not self._trials,
             values=prepared.values,
             source=self._source,
+            texts=self._texts,
         )
         outcome.judge_trial(trial)
         self._trials.append(trial)
@@ -100,7 +102,7 @@ class Judge:
         complete = len(trials) == 1 + task.fresh_trials
         return {
             "checks": [outcome.as_json(one) for one in found],
-            "misconception": outcome.as_json(recognise(trials, failed)) if wrong and complete else None,
+            "misconception": outcome.as_json(recognise(trials, failed, self._wrong)) if wrong and complete else None,
             "error": outcome.as_json(outcome.student_error(lesson)),
             "raised": lesson.claim.fault is not None,
             "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),

@@ -4,15 +4,22 @@ What a judge's process does from its first moment: rehearse while there is time,
 `graders.judge.course` is how a submission is judged.
 """
 
+import gc
+import random
+
+import torch
+
 from graders import wire
 from graders.judge import rehearsal
 from graders.judge.claimed import ClaimRefused
+from graders.judge.compilation import Exercise, for_judge, for_student
 from graders.judge.course import Judge
 from graders.student import main as student
 from graders.task import Task
 from graders.wire import Frame, FrameType
 
 _REHEARSALS = 10
+_GARBAGE = 100_000  # objects made and not freed before cycles are looked for: in most verdicts, never
 
 
 def warm_up() -> None:
@@ -29,14 +36,27 @@ def underway() -> bool:
 
 def main(inlet: int, outlet: int) -> None:
     """Judge the claims that come in on `inlet`; a fault of the exercise is told as such."""
+    gc.set_threshold(_GARBAGE)
+    torch.get_num_threads()  # as torch itself wants it done in a fork
+    random.seed()
     if not wire.waiting(inlet):
         rehearsal.rehearse()
-    order = wire.receive(inlet).body
-    judge = Judge(Task.from_json(order["task"]), order["source"])
+    order = wire.receive(inlet)
+    if order.type is FrameType.COMPILE:
+        wire.send(outlet, _compiled(Task.from_json(order.body["task"])))
+        return
+    exercise = Exercise.unpacked(order.tensors) if order.tensors else Exercise.of(Task.from_json(order.body["task"]))
+    judge = Judge(exercise, order.body["source"])
     amiss: dict[str, object] = {}
     while (frame := wire.receive(inlet)).type is not FrameType.END:  # to the end, or the parent could not go on
         amiss = amiss or _heed(judge, frame)
     wire.send(outlet, Frame(FrameType.OUTCOME, amiss or judge.outcome()))
+
+
+def _compiled(task: Task) -> Frame:
+    """The exercise for later runs of both kinds, as bytes."""
+    judge = for_judge(task)
+    return Frame(FrameType.COMPILED, {"judge_bytes": len(judge)}, judge + for_student(task))
 
 
 def _heed(judge: Judge, frame: Frame) -> dict[str, object]:

@@ -8,6 +8,8 @@ ideas that cannot be told apart by that are never guessed between: the author is
 `kelolo check`, and here the first in the author's order is taken.
 """
 
+from collections.abc import Callable
+
 import torch
 
 from graders.judge.claimed import Claim, Fault, Made
@@ -22,19 +24,22 @@ _SYNTAX = (
 )
 
 
-def recognise(trials: list[Trial], failed: set[str]) -> Misconception | None:
+def recognise(
+    trials: list[Trial], failed: set[str], wrong: Callable[[], tuple[WrongVariant, ...]]
+) -> Misconception | None:
     """
     The first of the exercise's wrong variants whose outputs equal the student's on all trials.
 
     Args:
         trials: all of them. Text that cannot be parsed has a name of its own in every exercise: `syntax`.
         failed: ids of the checks that failed; a variant without a predicate that fails others need not be looked at.
+        wrong: gives the variants, in the author's order.
     """
     if not trials:
         return None
     if not trials[0].parsed:  # nothing ran, so nothing can be said of what its author thinks
         return Misconception("syntax", _SYNTAX)
-    for variant in trials[0].task.wrong:
+    for variant in wrong():
         fits = bool(variant.when) or set(variant.failing) <= failed
         if fits and all(_matches(trial, variant) for trial in trials):
             return Misconception(variant.tag, variant.message)

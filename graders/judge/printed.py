@@ -3,11 +3,13 @@
 import ast
 import contextlib
 import io
+from types import CodeType
 
 from graders.judge.checks.learnable_count import count_learnable
 from graders.judge.reference import Names
 from graders.judge.trial import Trial
 from graders.report import CheckStatus
+from graders.texts import Texts
 
 _MAX_CHARS = 8000
 
@@ -29,7 +31,21 @@ def printed(trial: Trial, code: str) -> str:
     names["holds"] = lambda check: trial.outcomes[check].status is CheckStatus.PASSED
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
-        for statement in ast.parse(code).body:
+        for statement in statements(code, trial.texts):
             with contextlib.suppress(Exception):
-                exec(compile(ast.Module([statement], []), "<printed check>", "exec"), names)  # noqa: S102
+                exec(statement, names)  # noqa: S102
     return text.getvalue()[:_MAX_CHARS]
+
+
+def statements(code: str, texts: Texts) -> list[CodeType]:
+    """The statements of a report, each compiled by itself; one that cannot be is left out."""
+    found: list[CodeType] = texts.compiled(("report", code), lambda: _compiled(code))
+    return found
+
+
+def _compiled(code: str) -> list[CodeType]:
+    found = []
+    for statement in ast.parse(code).body:
+        with contextlib.suppress(Exception):
+            found.append(compile(ast.Module([statement], []), "<printed check>", "exec"))
+    return found

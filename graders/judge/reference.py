@@ -18,10 +18,12 @@ from typing import Any
 import torch
 
 from graders.judge.claimed import Claim, Made, read
+from graders.judge.dependence import made_from, serves
 from graders.judge.plausible import plausible
 from graders.student import claims
 from graders.student.execution import FILE, Ended, Probe, Program, assigned, run
 from graders.task import Task
+from graders.texts import Texts
 
 _ADOPT = "__adopt__"
 Names = dict[str, Any]
@@ -34,27 +36,32 @@ class OtherShape(Exception):
 class AdoptingProgram(Program):
     """An author's text in which each of the named values is replaced right after it is made."""
 
-    def __init__(self, source: str, adopted: frozenset[str]) -> None:
-        """`adopted`: the names to replace."""
-        self._adopted = adopted
+    def __init__(self, source: str, adopted: frozenset[str], texts: Texts) -> None:
+        """`adopted`: the names to replace; `texts`: those that are compiled already."""
+        self._adopted, self._texts = adopted, texts
         super().__init__(source)
 
     def compiled(self, source: str) -> CodeType:
         """With `name = __adopt__("name", name)` behind each top-level statement that makes `name`."""
+        key = ("program", source, tuple(sorted(self._adopted)))
+        code: CodeType = self._texts.compiled(key, lambda: self._compiled(source))
+        return code
+
+    def _compiled(self, source: str) -> CodeType:
         return compile(_adopting(ast.parse(source, FILE), self._adopted), FILE, "exec")
 
 
 class AdoptingProbe(Probe):
     """The author's probe, in which each of the named values is replaced right after it is made."""
 
-    def __init__(self, source: str, adopted: frozenset[str]) -> None:
-        """`adopted`: the names to replace."""
-        self._adopted = adopted
-        super().__init__(source)
+    def __init__(self, source: str, adopted: frozenset[str], texts: Texts) -> None:
+        """`adopted`: the names to replace; `texts`: those that are compiled already."""
+        self.adopted = adopted
+        super().__init__(source, texts)
 
     def prepared(self, tree: ast.Module) -> ast.Module:
         """With the adoptions."""
-        return _adopting(tree, self._adopted)
+        return _adopting(tree, self.adopted)
 
 
 def _adopting(tree: ast.Module, adopted: frozenset[str]) -> ast.Module:
@@ -119,18 +126,29 @@ def _put(module: torch.nn.Module, own: torch.Tensor, leaf: torch.Tensor) -> None
 class Programs:
     """An author's texts with the probe, each compiled once for each set of names that is adopted in it."""
 
-    def __init__(self, probe: str) -> None:
-        """`probe`: the author's, run after each text."""
-        self._probe = probe
+    def __init__(self, task: Task, texts: Texts | None = None) -> None:
+        """`task`: whose probe is run after each text; `texts`: those that are compiled already."""
+        self._probe, self._texts = task.probe, texts or Texts()
+        self._starts = tuple(dict.fromkeys(one for check in task.checks for leaf in check.leaves for one in leaf.given))
+        self._made_from = made_from(task.solution, task.setup, self._texts) if not task.probe else {}
         self._known: dict[tuple[str, frozenset[str]], tuple[AdoptingProgram, AdoptingProbe]] = {}
 
     def run(self, source: str, adopted: frozenset[str], names: Names) -> Ended:
         """Run the text with these names adopted, then the probe, in `names`."""
+        return run(*self.compiled(source, adopted), names)
+
+    def serving(self, of: str, adopted: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Other starts of the solution, asked for by some check, from which an output comes out as from this one."""
+        given = frozenset(adopted)
+        return [one for one in self._starts if serves(self._made_from, of, given=given, wider=frozenset(one))]
+
+    def compiled(self, source: str, adopted: frozenset[str]) -> tuple[AdoptingProgram, AdoptingProbe]:
+        """The text and the probe with these names adopted."""
         key = (source, adopted)
         if key not in self._known:
-            self._known[key] = AdoptingProgram(source, adopted), AdoptingProbe(self._probe, adopted)
-        program, probe = self._known[key]
-        return run(program, probe, names)
+            program = AdoptingProgram(source, adopted, self._texts)
+            self._known[key] = program, AdoptingProbe(self._probe, adopted, self._texts)
+        return self._known[key]
 
 
 class Start:
@@ -176,15 +194,22 @@ class Reference:
         self._task, self._claim, self._programs = task, claim, programs
         self._start = start
         self._runs: dict[tuple[str, ...], tuple[Names, Adoption] | None] = {}
-        self._gradients: dict[tuple[str, str, int, tuple[str, ...]], torch.Tensor | None] = {}
+        self._gradients: dict[tuple[str, int, tuple[str, ...]], dict[str, torch.Tensor | None]] = {}
 
-    def given(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
+    def given(self, adopted: tuple[str, ...], *, of: str) -> tuple[Names, Adoption] | None:
         """
-        The solution's names when it starts from these outputs of the student.
+        The solution's names when it starts from these outputs of the student, as far as `of` is made from them.
 
         Returns:
             None where one of them is not there to start from. Where the solution stops on them, what it had made.
         """
+        for wider in self._programs.serving(of, adopted):
+            found = self._given(wider)
+            if found is not None and of in found[0]:
+                return found
+        return self._given(adopted)
+
+    def _given(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
         if adopted not in self._runs:
             self._runs[adopted] = self._run(adopted)
         return self._runs[adopted]
@@ -201,22 +226,23 @@ class Reference:
 
     def gradient(self, of: str, to: str, seed: int, *, given: tuple[str, ...] | None = None) -> torch.Tensor | None:
         """D (of * r).sum() / d to, of the solution on the student's tables (`given`); None where there is none."""
-        key = of, to, seed, given or (to,)
+        key = of, seed, given or (to,)
         if key not in self._gradients:
-            self._gradients[key] = self._gradient(of, to, seed, given=given or (to,))
-        return self._gradients[key]
+            self._gradients[key] = self._gradient(of, seed, given=given or (to,))
+        return self._gradients[key].get(to)
 
-    def _gradient(self, of: str, to: str, seed: int, *, given: tuple[str, ...]) -> torch.Tensor | None:
-        found = self.given(given)
+    def _gradient(self, of: str, seed: int, *, given: tuple[str, ...]) -> dict[str, torch.Tensor | None]:
+        """By what was given: one walk through the graph for all of them."""
+        found = self.given(given, of=of)
         if found is None:
-            return None
+            return {}
         names, adoption = found
-        value, leaf = names.get(of), adoption.leaves.get(to)
-        if leaf is None or not leaf.requires_grad or not isinstance(value, torch.Tensor) or not value.requires_grad:
-            return None
+        value, leaves = names.get(of), {to: leaf for to, leaf in adoption.leaves.items() if leaf.requires_grad}
+        if not leaves or not isinstance(value, torch.Tensor) or not value.requires_grad:
+            return {}
         total = (value * claims.cotangent(value.shape, seed).to(value.dtype)).sum()
-        (gradient,) = torch.autograd.grad(total, leaf, retain_graph=True, allow_unused=True)
-        return gradient
+        made = torch.autograd.grad(total, list(leaves.values()), retain_graph=True, allow_unused=True)
+        return dict(zip(leaves, made, strict=True))
 
     def variant(self, code: str, seed: int) -> Claim | None:
         """What a wrong variant would have handed over, on the student's tables; None if it cannot be the one."""

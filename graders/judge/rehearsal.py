@@ -2,6 +2,7 @@
 
 import functools
 
+from graders.judge.compilation import Exercise, for_judge
 from graders.judge.course import Judge
 from graders.student import rehearsal as sample
 from graders.task import Check, Input, Output, Task
@@ -35,6 +36,12 @@ def _frames() -> tuple[Frame, ...]:
     return tuple(_frame(claim, gradients) for claim, gradients in sample.rehearse())
 
 
+@functools.cache
+def _packed() -> bytes:
+    """The sample's exercise, compiled."""
+    return for_judge(_TASK)
+
+
 def _frame(claim: Frame, gradients: Frame) -> Frame:
     body = {"claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": gradients.body}
     return Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + gradients.tensors)
@@ -44,7 +51,7 @@ def rehearse() -> dict[str, object]:
     """Judge the sample; what is said of it."""
     frames = _frames()
     with sample.untouched():
-        judge = Judge(_TASK, sample.SOURCE)
+        judge = Judge(Exercise.unpacked(_packed()), sample.SOURCE)
         for values in sample.VALUES:
             judge.prepare({"candidates": [values], "seed": sample.SEED})
         for frame in frames:

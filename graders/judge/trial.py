@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import CodeType
 from typing import Any
 
 from graders.judge.claimed import Claim, Made
@@ -14,6 +16,7 @@ from graders.judge.reference import Names, Reference
 from graders.report import CheckStatus
 from graders.student import claims
 from graders.task import Output, Task
+from graders.texts import Texts
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,12 @@ def not_run(message: str) -> Outcome:
     return Outcome(CheckStatus.NOT_RUN, message)
 
 
+def expression(text: str, texts: Texts) -> CodeType:
+    """An author's expression, compiled. Raises SyntaxError."""
+    code: CodeType = texts.compiled(("expression", text), lambda: compile(text.lstrip(" \t"), "<expression>", "eval"))
+    return code
+
+
 @dataclass
 class Trial:
     """One trial: data, claim, reference, and what the checks have found so far."""
@@ -52,6 +61,7 @@ class Trial:
     lesson: bool
     values: dict[str, Any]  # of the parameters that were changed
     source: str  # the student's text, to be looked at but never run
+    texts: Texts = field(default_factory=Texts)  # the author's, as far as they are compiled
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     @property
@@ -63,7 +73,7 @@ class Trial:
         """The student's value."""
         return self.claim.made(name)
 
-    @property
+    @cached_property
     def gradient_tolerance(self) -> float:
         """Unitless: how far off a gradient may be. One that has come through half precision is as coarse as that."""
         made = [one.tensor for one in self.claim.outputs.values()]
@@ -125,7 +135,7 @@ class Trial:
         where = f" (line {fault.line} of your code)" if fault.line else ""
         return failed(f"Using it stopped with {fault.type}{where}: {fault.message}. {explain(fault)}")
 
-    def value_of(self, expression: str) -> Any:  # noqa: ANN401  any value
+    def value_of(self, text: str) -> Any:  # noqa: ANN401  any value
         """
         An author's expression over the starting code's names, the student's outputs and the facts about them.
 
@@ -134,7 +144,7 @@ class Trial:
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.
         """
-        return eval(expression, self._known())  # noqa: S307  in the judge's own process
+        return eval(expression(text, self.texts), self._known())  # noqa: S307  in the judge's own process
 
     def _known(self) -> Names:
         failing = {id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED}

@@ -18,6 +18,11 @@ frames, and Landlock's rules until they are in force. Frames are bounded by thei
 byte of them is read (`graders.wire`); what is inside is opened by the judge alone, behind its own
 walls, and what the judge says is read field by field by the parent (`graders.grader`).
 
+Texts. An author's texts are compiled once, by a judge's run of its own that is given the exercise
+and nothing else (`graders.judge.compilation`). The parent keeps what it hands over as bytes, and only
+later runs of the same exercise open them, behind their walls: no warm process ever does, and a
+student's run is sent no more than the starting code and the probe, which it has to run anyway.
+
 Which wall stops what
 ---------------------
 

@@ -17,6 +17,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def remove_tree(folder: Path) -> None:
     """Remove a folder with all that is in it. Links are removed, not followed. What is gone already is fine."""
     with contextlib.suppress(OSError):
+        if _removed(str(folder)):
+            return
         top = os.open(folder, _FOLDER)
         try:
             _empty(top)
@@ -32,6 +34,8 @@ def _empty(top: int) -> None:
             if not _is_folder(name, top):
                 os.unlink(name, dir_fd=top)
                 continue
+            if _removed(name, top):
+                continue
             os.chmod(name, 0o700, dir_fd=top)
             inner = os.open(name, _FOLDER, dir_fd=top)
             try:
@@ -39,6 +43,15 @@ def _empty(top: int) -> None:
             finally:
                 os.close(inner)
             os.rmdir(name, dir_fd=top)
+
+
+def _removed(name: str, parent: int | None = None) -> bool:
+    """Remove a folder that is empty, as most are."""
+    try:
+        os.rmdir(name, dir_fd=parent)
+    except OSError:
+        return False
+    return True
 
 
 def _lift(inner: int, top: int, numbers: "itertools.count[int]") -> None:

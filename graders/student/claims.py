@@ -182,11 +182,11 @@ def table_of(value: Any) -> tuple[torch.Tensor | None, str]:  # noqa: ANN401  a 
         return None, "nothing"
     try:
         weight = getattr(value, "weight", None)
+        if type(weight) in _PLAIN:
+            return weight, "weight"
         held = list(value.parameters()) if isinstance(value, torch.nn.Module) else _attributes(value)
     except Exception:  # noqa: BLE001  a student's property
         return None, "nothing"
-    if type(weight) in _PLAIN:
-        return weight, "weight"
     plain = [one for one in held if type(one) in _PLAIN]
     tables = [one for one in plain if one.dim() == 2] if len(plain) > 1 else plain  # noqa: PLR2004
     if len(tables) == 1:

@@ -15,6 +15,7 @@ import torch
 
 from graders.setup import Setup
 from graders.student import claims, execution
+from graders.texts import Texts
 from graders.wire import Frame
 
 
@@ -22,7 +23,13 @@ class StudentRun:
     """One program, executed on one trial after the other."""
 
     def __init__(
-        self, order: dict[str, Any], program: execution.Program, *, ready: Callable[[], None], folders: bool = True
+        self,
+        order: dict[str, Any],
+        program: execution.Program,
+        *,
+        ready: Callable[[], None],
+        folders: bool = True,
+        texts: Texts | None = None,
     ) -> None:
         """
         Prepare; nothing is run yet.
@@ -32,10 +39,11 @@ class StudentRun:
             program: the student's.
             ready: called once, right before the student's code runs for the first time.
             folders: give each trial an empty folder of its own below the present one.
+            texts: those of the author's that are compiled already.
         """
         self._order, self._program, self._ready = order, program, ready
-        self._setup = Setup(order["setup"], order["require"])
-        self._probe = execution.Probe(order["probe"])
+        self._setup = Setup(order["setup"], order["require"], texts)
+        self._probe = execution.Probe(order["probe"], texts)
         self._first = True
         self._begun = False
         self._names: dict[str, Any] = {}
@@ -63,7 +71,7 @@ class StudentRun:
         if not self._begun:
             self._begun = True
             self._ready()
-        with execution.graphs_kept(keep_graphs):
+        with execution.graphs_kept(keep_graphs), execution.collecting():
             return names, execution.run(self._program, self._probe, names)
 
     def _begin_anew(self) -> None:

@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import errno
 import functools
+import gc
 import inspect
 import io
 import linecache
@@ -23,6 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from graders.texts import Texts
 
 FILE = "your code"  # stands in tracebacks that a student prints
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; str.splitlines knows more ends than that
@@ -136,10 +139,17 @@ class Probe:
     They see `raised(call)`, which gives the name of the exception that a call raises, or an empty text.
     """
 
-    def __init__(self, source: str) -> None:
-        """Compile. Raises SyntaxError: the author's fault."""
-        lines = self.prepared(ast.parse(source, _PROBE)).body if source else []
-        self._steps = [(sorted(assigned(one)), compile(ast.Module([one], []), _PROBE, "exec")) for one in lines]
+    adopted: frozenset[str] = frozenset()
+
+    def __init__(self, source: str, texts: Texts | None = None) -> None:
+        """Compile, unless `texts` has it. Raises SyntaxError: the author's fault."""
+        key = ("probe", source, tuple(sorted(self.adopted)))
+        steps = (texts or Texts()).compiled(key, lambda: self._compiled(source)) if source else []
+        self._steps: list[tuple[list[str], types.CodeType]] = steps
+
+    def _compiled(self, source: str) -> list[tuple[list[str], types.CodeType]]:
+        lines = self.prepared(ast.parse(source, _PROBE)).body
+        return [(sorted(assigned(one)), compile(ast.Module([one], []), _PROBE, "exec")) for one in lines]
 
     def prepared(self, tree: ast.Module) -> ast.Module:
         """The lines as they are run: as written."""
@@ -297,6 +307,18 @@ def undisturbed() -> Iterator[None]:
     with warnings.catch_warnings(), torch.enable_grad():
         warnings.simplefilter("ignore")
         yield
+
+
+@contextlib.contextmanager
+def collecting() -> Iterator[None]:
+    """While it holds, cycles of objects that nothing refers to are freed, as in any Python."""
+    before = gc.isenabled()
+    gc.enable()
+    try:
+        yield
+    finally:
+        if not before:
+            gc.disable()
 
 
 @contextlib.contextmanager

@@ -53,7 +53,7 @@ def _value(trial: Trial, check: Check, made: Made) -> Outcome:
 def _right(trial: Trial, check: Check) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every value that would be right, with what it was computed from."""
     for given in check.given:
-        run = trial.reference.given(given)
+        run = trial.reference.given(given, of=check.of)
         if run is not None and check.of in run[0]:
             value = run[0][check.of]
             table = claims.table_of(value)[0] if trial.output(check.of).kind == "table" else None
