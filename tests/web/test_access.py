@@ -25,7 +25,7 @@ from tests.web.conftest import EXERCISE, SUBMISSIONS, Worker, make_report
 TABLE = ROOT / "docs" / "access.md"
 ROLES = ("anonymous", "guest", "other student", "instructor", "admin", "student")
 """The owner comes last: what is deleted by being tried is deleted then."""
-SECRET = ("{token}", "{secret}")
+SECRET = ("{token}", "{secret}", "/metrics")
 ENDS_SESSIONS = {"POST /sign-out", "DELETE /api/v1/me", "POST /account/delete"}
 OWN = ("{submission_id}", "{message_id}", "{token_id}", "{browser_id}")
 
@@ -91,7 +91,7 @@ def passing(site: Site) -> dict[str, str]:
 def routes_of(client: TestClient) -> list[str]:
     """Return method and path of every route, in order of paths. HEAD goes with GET."""
     app: Any = client.app
-    found = {(route.path, method) for route in _flat(app.routes) for method in route.methods - {"HEAD"}}
+    found = {(route.path, method) for route in _flat(app.routes) for method in (route.methods or set()) - {"HEAD"}}
     return [f"{method} {path}" for path, method in sorted(found)]
 
 
