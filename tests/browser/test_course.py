@@ -104,7 +104,7 @@ def test_server_out_of_reach_is_said_and_no_answer_lost(open_page: OpenPage, com
     page.get_by_role("textbox", name="Your answer").fill("12")
     page.route("**/submissions", lambda route: route.abort())
     check(page)
-    expect(page.get_by_role("status")).to_contain_text("can’t be reached")
+    expect(page.locator("#live")).to_contain_text("can’t be reached")
     expect(page.get_by_role("textbox", name="Your answer")).to_have_value("12")
     complaints.clear()  # the console names the connection
 

@@ -161,7 +161,7 @@ def test_refusal_is_said_and_no_code_lost(open_page: OpenPage, complaints: list[
     write(page, "mine = 1")
     page.route("**/submissions", lambda route: route.fulfill(status=503, body="<p>Very busy just now.</p>"))
     page.get_by_role("button", name="Check").click()
-    expect(page.get_by_role("status")).to_contain_text("Very busy just now.")
+    expect(page.locator("#live")).to_contain_text("Very busy just now.")
     expect(page.locator(".cm-line").first).to_have_text("mine = 1")
     complaints.clear()  # the console names the 503
 
@@ -172,7 +172,7 @@ def test_server_out_of_reach_is_said_and_no_code_lost(open_page: OpenPage, compl
     write(page, "mine = 1")
     page.route("**/submissions", lambda route: route.abort())
     page.get_by_role("button", name="Check").click()
-    expect(page.get_by_role("status")).to_contain_text("can’t be reached")
+    expect(page.locator("#live")).to_contain_text("can’t be reached")
     page.reload()
     expect(page.locator(".cm-line").first).to_have_text("mine = 1")
     complaints.clear()  # the console names the connection
