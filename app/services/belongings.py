@@ -32,6 +32,7 @@ from app.models import (
     TutorMessage,
     UsageCounter,
 )
+from app.services.tutor.ledger import give_up_all
 from app.services.users import refuse_last_admin
 
 # In the order in which they can be deleted: what refers to another goes before it.
@@ -81,6 +82,7 @@ def delete_account(session: Session, account_id: str) -> None:
     account = session.get(Account, account_id, with_for_update=True)
     if account is not None:
         refuse_last_admin(session, account)
+        give_up_all(session, account_id)
     for model, mine in _belongings(account_id):
         session.execute(delete(model).where(mine).execution_options(synchronize_session=False))
     session.execute(delete(Account).where(Account.id == account_id))

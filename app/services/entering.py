@@ -7,13 +7,13 @@ else has put into the browser beforehand does not become a way into the account.
 
 from dataclasses import dataclass
 
-from sqlalchemy import select, text
+from sqlalchemy import delete, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
 from app.errors import EmailTaken, NotFound, SignInRefused
-from app.models import Account, AuditEntry, BrowserSession, LinkPurpose, Role
+from app.models import Account, AuditEntry, BrowserSession, Identity, LinkPurpose, Role
 from app.services.accounts import admitted, drop_links, open_session, spend_link, with_email
 from app.services.browsers import revoke_all_tokens, sign_out_all
 from app.services.merging import merge
@@ -137,7 +137,7 @@ def reset_password(session: Session, raw: str, *, password_hash: str) -> Account
         AccountBlocked: nothing is done for it.
     """
     account, _ = spend_link(session, raw, purpose=LinkPurpose.RESET)
-    account.confirmed_at = account.confirmed_at or utc_now()
+    start_afresh(session, account)
     set_password(session, account, password_hash=password_hash)
     return account
 
@@ -158,6 +158,7 @@ def start_afresh(session: Session, account: Account) -> None:
     if account.confirmed_at is None:
         set_password(session, account, password_hash=None)
         revoke_all_tokens(session, account)
+        session.execute(delete(Identity).where(Identity.account_id == account.id))
         account.confirmed_at = utc_now()
 
 

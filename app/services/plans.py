@@ -162,7 +162,7 @@ def lock_plan(session: Session, name: str) -> None:
 
 def lock_account(session: Session, account_id: str) -> None:
     """Let one transaction at a time change what an account has: until it is over, others that call this wait."""
-    session.execute(select(Account.id).where(Account.id == account_id).with_for_update())
+    session.execute(select(Account.id).where(Account.id == account_id).with_for_update(key_share=True))
 
 
 def set_limits(

@@ -133,7 +133,7 @@ def locked(session: Session, name: str) -> Account:
     # with the administrators, who may have to be counted (`refuse_last_admin`), and all in one order: if each locked
     # the account first and the rest later, two who go for each other would wait for ever
     together = select(Account.id).where(or_(Account.id == account.id, Account.role == Role.ADMIN))
-    session.execute(together.order_by(Account.id).with_for_update())
+    session.execute(together.order_by(Account.id).with_for_update(key_share=True))
     return session.get_one(Account, account.id, populate_existing=True)
 
 
@@ -222,7 +222,7 @@ def refuse_last_admin(session: Session, account: Account) -> None:
         select(Account.id)
         .where(Account.role == Role.ADMIN, Account.blocked_at.is_(None))
         .order_by(Account.id)
-        .with_for_update()
+        .with_for_update(key_share=True)
     ).all()
     if account.id in admins and len(admins) == 1:
         raise LastAdmin(email=account.email)

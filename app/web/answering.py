@@ -15,6 +15,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import structlog
 from anyio import to_thread
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app import figures
@@ -196,6 +197,7 @@ class AnswerDesk:
             reason = "" if await self._in_write(ledger.settle, reservation, kept) else "late"
         except EngineFailed as failed:
             reason = failed.reason
+            tokens = 0 if reason in _NEVER_BEGUN else tokens
         except TimeoutError:
             reason = "timeout"
         except Exception:
@@ -208,11 +210,18 @@ class AnswerDesk:
         figures.tutor_answered(reason or "settled")
         if reason:
             log.warning("tutor_answer_released", message=reservation.message_id, reason=reason)
-            with suppress(Exception):  # what cannot be written now is released by the lease
-                await self._in_write(ledger.release, reservation, reason=reason, tokens=tokens)
+            if not await self._release(reservation, reason=reason, tokens=tokens) and reason == "stopped":
+                reason = ""  # it was settled at the last instant
         told = answering.told
         answering.tell(Told(told.text, told.sources, failed=reason, done=True))
         self._running.pop(reservation.message_id, None)
+
+    async def _release(self, reservation: Reservation, *, reason: str, tokens: int) -> bool:
+        """Give the message back, at the second try if need be: what cannot be written then is released by the lease."""
+        for _ in range(2):
+            with suppress(SQLAlchemyError):
+                return await self._in_write(ledger.release, reservation, reason=reason, tokens=tokens)
+        return True
 
     async def _choose(self, reservation: Reservation, context: TutorContext) -> tuple[TutorEngine, int]:
         """Return who answers, and how many tokens are set aside for it."""
@@ -246,6 +255,10 @@ class AnswerDesk:
                 return deed(session, *args, **named)
 
         return await to_thread.run_sync(do)
+
+
+_NEVER_BEGUN = {"unreachable", "busy"}
+"""Failures before a model took anything up, which it therefore does not charge for."""
 
 
 def release_lost(database: Database, account: Account) -> None:

@@ -47,6 +47,8 @@ class Guards:
         guarded_send = _with_headers(send)
         if is_forged(request):
             await self._answer(request, _FORGED)(scope, receive, guarded_send)
+        elif "\x00" in scope["path"]:  # no name has one, and PostgreSQL would not even look
+            await self._answer(request, _NOWHERE)(scope, receive, guarded_send)
         elif (declared := _declared_bytes(request.headers)) > MAX_BODY_BYTES:
             await _drain(receive, declared)
             await self._answer(request, TOO_LARGE)(scope, receive, guarded_send)
@@ -58,6 +60,9 @@ TOO_LARGE = Problem(
     status=413,
     title="That is too much",
     detail=f"A request may have at most {MAX_BODY_BYTES // 1024} KiB. Please send less.",
+)
+_NOWHERE = Problem(
+    status=404, title="Not Found", detail="There is nothing at this address. Check it, or start from the first page."
 )
 _FORGED = Problem(
     status=403,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from hmac import compare_digest
 from typing import Annotated
 
-from fastapi import APIRouter, Cookie, Query, Response
+from fastapi import APIRouter, Cookie, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.clients.oidc import Errand, IdentityRefused, Provider
@@ -25,8 +25,15 @@ _PATH = "/oidc"
 
 
 @router.get("/oidc/start")
-def get_start(site: SiteOfRequest, onward: NextInQuery = "/") -> Response:
-    """Send the browser to the provider; it keeps, out of reach of scripts, what it has to come back with."""
+def get_start(site: SiteOfRequest, request: Request, onward: NextInQuery = "/") -> Response:
+    """
+    Send the browser to the provider; it keeps, out of reach of scripts, what it has to come back with.
+
+    Not from a page of another site: that could have signed the browser in over there as somebody else, whom the
+    account that is signed in here would then be linked with.
+    """
+    if request.headers.get("sec-fetch-site") not in {None, "same-origin", "none"}:
+        raise IdentityRefused(reason="Another site began this. Begin it on a page of Kelolo itself.")
     address, errand = _provider(site).begin()
     answer = RedirectResponse(address, status_code=303, headers={"Cache-Control": "no-store"})
     kept = urlsafe_b64encode(json.dumps({**asdict(errand), "next": local(onward)}).encode()).decode()
@@ -54,7 +61,7 @@ def get_callback(
     """Sign in whom the provider names. What was done as a guest is kept."""
     provider = _provider(site)
     errand, onward = _read(kept)
-    if errand is None or not compare_digest(errand.state.encode(), state.encode("utf-8", "replace")):
+    if errand is None or not compare_digest(errand.state.encode("utf-8", "replace"), state.encode("utf-8", "replace")):
         raise IdentityRefused(reason="This sign-in was not begun in this browser, or too long ago. Please begin again.")
     if not code:
         raise IdentityRefused(reason=f"{provider.title} did not sign you in.")
@@ -73,7 +80,7 @@ def _read(kept: str) -> tuple[Errand | None, str]:
         found = json.loads(urlsafe_b64decode(kept.encode("ascii")))
         errand = Errand(state=str(found["state"]), nonce=str(found["nonce"]), verifier=str(found["verifier"]))
         return errand, local(str(found["next"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None, "/"
 
 

@@ -6,6 +6,7 @@ as many times more may be tried; and a restart forgets. Generous enough for a cl
 """
 
 import time
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from fastapi import Request
 from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
@@ -15,6 +16,7 @@ from limits.strategies import MovingWindowRateLimiter
 from app.errors import TooManyTries
 
 _QUARTER = 15  # minutes
+_NETWORK_BITS = 64
 SIGN_INS = RateLimitItemPerMinute(10, _QUARTER, namespace="sign-in")
 SIGN_INS_FROM = RateLimitItemPerMinute(100, _QUARTER, namespace="sign-in-from")
 SIGN_UPS_FROM = RateLimitItemPerHour(60, namespace="sign-up-from")
@@ -24,6 +26,8 @@ PROOFS = RateLimitItemPerMinute(10, _QUARTER, namespace="proof")
 """Of the password by somebody who is signed in."""
 MAILS = RateLimitItemPerHour(10, namespace="mail")
 """That somebody who is signed in has sent."""
+GUESTS_MESSAGES = RateLimitItemPerHour(240, namespace="guests-message")
+"""Of guests, to the tutor, from one place: who drops the cookie is a new guest with a quota of their own."""
 CODES = RateLimitItemPerMinute(10, _QUARTER, namespace="code")
 CODES_FROM = RateLimitItemPerHour(100, namespace="code-from")
 
@@ -55,8 +59,19 @@ class Rates:
 
 
 def place_of(request: Request) -> str:
-    """Return where a request comes from; behind a proxy that is trusted, uvicorn has put its word for it there."""
-    return request.client.host if request.client else "unknown"
+    """
+    Return where a request comes from; behind a proxy that is trusted, uvicorn has put its word for it there.
+
+    Of an IPv6 address the network: everyone who has one has as many addresses in it as they like.
+    """
+    host = request.client.host if request.client else "unknown"
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or ip_network((address, _NETWORK_BITS), strict=False))
+    return host
 
 
 def _in_words(wait_s: int) -> str:

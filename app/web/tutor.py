@@ -14,13 +14,14 @@ from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from app.errors import AppError, MessageUnderWay, NotFound
-from app.models import Account, MessageState, Rule, TutorMessage
+from app.models import Account, MessageState, Role, Rule, TutorMessage
 from app.services import usage
 from app.services.tutor import context as contexts
 from app.services.tutor import ledger
 from app.web.answering import Answering, Told, failure
 from app.web.problems import from_app_error, problem_facts
 from app.web.prose import render_reply
+from app.web.rates import GUESTS_MESSAGES, place_of
 from app.web.shapes import QuotaOut, SourceOut, json_answer, problems
 from app.web.site import Site, SiteOfRequest
 from app.web.visitors import CurrentAccount, CurrentVisitor
@@ -59,6 +60,7 @@ class AnswerOut(BaseModel):
 async def post_question(
     *,
     site: SiteOfRequest,
+    request: Request,
     account: CurrentAccount,
     exercise_id: str,
     body: QuestionIn,
@@ -70,6 +72,7 @@ async def post_question(
     With `Accept: text/event-stream` the answer comes as it is written: events `piece` with `{"text": …}`, and at the
     end one event `answer` with what is returned otherwise, or `problem` with a problem document.
     """
+    _refuse_crowd(site, request, account)
     reservation, answering = await site.desk.ask(
         account, exercise_id, text=body.text, client_message_id=body.client_message_id
     )
@@ -123,6 +126,7 @@ async def post_message(
     client_message_id: Annotated[str, Form()] = "",
 ) -> Response:
     """Ask from the page: the answer is followed there, or waited for without JavaScript."""
+    _refuse_crowd(site, request, visitor.account)
     reservation, answering = await site.desk.ask(
         visitor.account, exercise_id, text=text, client_message_id=client_message_id
     )
@@ -134,6 +138,12 @@ async def post_message(
         answer = await to_thread.run_sync(_asked, site, visitor.account, exercise_id, reservation.message_id)
     visitor.remember(answer)
     return answer
+
+
+def _refuse_crowd(site: Site, request: Request, account: Account) -> None:
+    """Let no place ask as one new guest after the other. Raises TooManyTries."""
+    if account.role is Role.GUEST:
+        site.rates.take(GUESTS_MESSAGES, place_of(request))
 
 
 def _asked(site: Site, account: Account, exercise_id: str, message_id: str) -> Response:

@@ -135,3 +135,11 @@ def test_database_that_is_locked_for_long_is_told_as_busy(settings: Settings, mo
     assert refused.status_code == 503
     assert refused.headers["Retry-After"] == "5"
     assert taken.status_code == 202
+
+
+@pytest.mark.parametrize(
+    "address", ["/exercises/%00", "/api/v1/exercises/%00/hints", "/tutor/%00/events", "/submissions/a%00b"]
+)
+def test_nul_in_an_address_is_nowhere(client: TestClient, student: dict[str, str], address: str) -> None:
+    """No name has one, and a database may refuse even to look for it."""
+    assert client.get(address, headers=student).status_code == 404

@@ -12,6 +12,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from anyio import to_thread
+
 from app.clients.tutor import EngineFailed, Passage, Piece, Usage
 from app.services.tutor.guard import Allowed, Reference, gives_away, may_go_on
 
@@ -19,6 +21,8 @@ MOST_CHARACTERS = 16_000
 """Of an answer that is still one."""
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})(.*)")
+_GROWTH = 1.1
+"""By so much a text that is held has to grow before it is looked at again."""
 _SEEN_LINES = 3
 """So many of the last lines that were let through are looked at again with what follows."""
 
@@ -56,11 +60,13 @@ async def guarded(pieces: AsyncGenerator[Piece], watch: Watch) -> AsyncGenerator
     async with aclosing(pieces):
         async for piece in pieces:
             held.take(piece)
-            if (text := held.clean()) or watch.is_replaced:
+            # In a thread: measuring a long text takes a while, and others are waiting for the event loop.
+            text = await to_thread.run_sync(held.clean) if held.has_new_line else ""
+            if text or watch.is_replaced:
                 yield held.piece(text)
             if watch.is_replaced:
                 return
-    yield held.piece(held.rest())
+    yield held.piece(await to_thread.run_sync(held.rest))
 
 
 @dataclass
@@ -72,6 +78,8 @@ class _Held:
     seen: str = ""
     """All that was let through."""
     has_new_line: bool = False
+    judged: int = 0
+    """How many characters of the text were looked at, and may go on to something: only more can change that."""
     size: int = 0
     sources: list[Passage] = field(default_factory=list)
     usage: Usage | None = None
@@ -93,13 +101,16 @@ class _Held:
 
     def clean(self) -> str:
         """Return what can be let through by now, or the replacement."""
-        if not self.has_new_line:
-            return ""  # then nothing has been decided since the last time
         told, done = "", 0
         for cut in self._cuts():
-            if not self._may_go_on(cut - done):
+            # Not at each line anew: a text that is held for long would take the cube of its length.
+            if cut - done <= self.judged * _GROWTH:
+                continue
+            if self._may_go_on(cut - done):
+                self.judged = cut - done
+            else:
                 told += self._let_through(cut - done)
-                done = cut
+                done, self.judged = cut, 0
             if self.watch.is_replaced:
                 break
         return told

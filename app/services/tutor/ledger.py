@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 
 from app.clock import utc_now
 from app.db import new_id
-from app.errors import AnswersPending, MessageClash, NotFound, QuestionRefused, QuotaSpent, TutorFailing
+from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, QuestionRefused, QuotaSpent, TutorFailing
 from app.models import Account, MessageState, Period, Rule, TokenMonth, TutorMessage, TutorPolicy
 from app.services import usage
 from app.services.owners import dead_among
@@ -34,6 +34,8 @@ LEASE_S = 180
 PENDING_RETRY_S = 2
 ID_LIMIT = 100  # characters
 FAILURES = "tutor_failures"
+OURS = {"busy", "unreachable", "stopped", "fault", "lost"}
+"""Reasons that no student can bring about, and that do not count as failures of theirs."""
 _SPANS = {Period.DAY: " for today", Period.MONTH: " for this month"}
 
 
@@ -155,7 +157,8 @@ def release(session: Session, reservation: Reservation, *, reason: str, tokens: 
     if message.charged:
         taken = Taken({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
         usage.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, taken)
-        usage.count(session, message.account_id, FAILURES, usage.key_of(Period.DAY, utc_now()))
+        if reason not in OURS:
+            usage.count(session, message.account_id, FAILURES, usage.key_of(Period.DAY, utc_now()))
     return True
 
 
@@ -166,6 +169,15 @@ def release_lost(session: Session, *, account_id: str | None = None) -> int:
         release(session, Reservation(row.id, row.attempts), reason="lost", tokens=row.tokens_reserved)
         for row in lost(session, account_id=account_id)
     )
+
+
+def give_up_all(session: Session, account_id: str) -> None:
+    """Release all that an account has reserved, because the account is going: the month's tokens are settled so."""
+    reserved = select(TutorMessage).where(
+        TutorMessage.account_id == account_id, TutorMessage.state == MessageState.RESERVED
+    )
+    for row in session.scalars(reserved.order_by(TutorMessage.id)).all():
+        release(session, Reservation(row.id, row.attempts), reason="stopped", tokens=row.tokens_reserved)
 
 
 def lost(session: Session, *, account_id: str | None = None) -> list[TutorMessage]:
@@ -189,8 +201,10 @@ def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> 
         most: tokens of prompt and answer together.
     """
     # The message first and then the month, as when it ends: who locks in one order never waits in a ring.
-    session.execute(select(TutorMessage.id).where(TutorMessage.id == reservation.message_id).with_for_update())
-    month = usage.key_of(Period.MONTH, utc_now())
+    if not _change(session, reservation, {"tokens_reserved": most}):
+        return False
+    message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
+    month = usage.key_of(Period.MONTH, message.reserved_at)
     ceiling = policy(session).month_token_ceiling
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     session.execute(dialect.insert(TokenMonth).values(month=month, reserved=0, spent=0).on_conflict_do_nothing())
@@ -200,7 +214,9 @@ def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> 
         .where(TokenMonth.month == month, TokenMonth.reserved + TokenMonth.spent + most <= ceiling)
         .values(reserved=TokenMonth.reserved + most),
     )
-    return taken == 1 and _change(session, reservation, {"tokens_reserved": most})
+    if taken != 1:
+        message.tokens_reserved = 0
+    return taken == 1
 
 
 def tokens_this_month(session: Session) -> tuple[int, int]:
@@ -273,12 +289,16 @@ def _pending(session: Session, account: Account) -> bool:
 
 
 def _lock(session: Session, account: Account) -> None:
-    """Let one message of an account at a time be reserved. SQLite's transaction has the database to itself anyway."""
-    session.execute(select(Account.id).where(Account.id == account.id).with_for_update())
+    """Let one message of an account at a time be reserved. Raises NotSignedIn if there is no such account any more."""
+    # FOR NO KEY UPDATE: rows that refer to the account can be added meanwhile, or else two could wait in a ring.
+    if session.scalar(select(Account.id).where(Account.id == account.id).with_for_update(key_share=True)) is None:
+        raise NotSignedIn  # deleted, or merged with another, since the request began
 
 
 def _refuse_other(earlier: TutorMessage, wish: Wish) -> None:
-    if (earlier.question, earlier.exercise_version_id) != (wish.question, wish.exercise_version_id):
+    # One that is to be tried again may meet a newer version of its exercise.
+    is_same = earlier.state is MessageState.RELEASED or earlier.exercise_version_id == wish.exercise_version_id
+    if earlier.question != wish.question or not is_same:
         raise MessageClash
 
 
