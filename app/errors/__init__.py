@@ -41,6 +41,7 @@ What can go wrong that is the user's to put right.
     ├── AnswerFailed       502  the tutor gave no whole answer; the message is not charged
     ├── EmailRefused       422  something that is not an e-mail address
     ├── RoleRefused        422  a role that does not exist
+    ├── SignInBusy         503  too many passwords are being looked at
     ├── QueueFull          503  too many submissions wait already; nothing was stored
     └── LeaseLost          500  a worker's claim on a job has passed to another; never shown
 
@@ -65,6 +66,7 @@ from app.errors.accounts import (
     PasswordWrong,
     RoleRefused,
     ScopeMissing,
+    SignInBusy,
     SignInRefused,
     TokenRefused,
     TooManyTries,
@@ -138,6 +140,7 @@ __all__ = [
     "QuotaSpent",
     "RoleRefused",
     "ScopeMissing",
+    "SignInBusy",
     "SignInRefused",
     "SignUpFirst",
     "SourceNotText",

@@ -25,6 +25,14 @@ class SignInRefused(AppError):
     message = "This e-mail address and this password do not belong together."
 
 
+class SignInBusy(AppError):
+    """So many sign in at once that a turn did not come in time."""
+
+    status = 503
+    title = "Many are signing in just now"
+    message = "Many are signing in just now. Please try again in {retry_after_s} seconds."
+
+
 class PasswordWrong(AppError):
     """Something that asks for the password again was given another."""
 

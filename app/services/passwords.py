@@ -7,6 +7,8 @@ is never done within a transaction, which would make everyone else wait for it.
 """
 
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from threading import BoundedSemaphore
@@ -15,13 +17,15 @@ from pwdlib import PasswordHash
 from pwdlib.exceptions import PwdlibError
 from pwdlib.hashers.argon2 import Argon2Hasher
 
-from app.errors import PasswordRefused
+from app.errors import PasswordRefused, SignInBusy
 
 SHORTEST, LONGEST = 10, 1024  # characters
 AT_ONCE = 2
 
 # RFC 9106's second choice: 64 MiB, three passes, four lanes.
 SCHEME = PasswordHash((Argon2Hasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),))
+PATIENCE_S = 5.0
+"""How long a request may wait for its turn: a burst of sign-ins must not hold all threads that serve pages."""
 _slots = BoundedSemaphore(AT_ONCE)
 
 # Those of ten characters and more that lead every list of stolen ones.
@@ -68,8 +72,8 @@ def checked(password: str, *, email: str | None) -> str:
 
 
 def make_hash(password: str) -> str:
-    """Return what is stored of a password. Takes a good part of a second, so not in a transaction."""
-    with _slots:
+    """Return what is stored of a password. Takes part of a second, so not in a transaction. Raises SignInBusy."""
+    with _turn():
         return SCHEME.hash(_bytes(password))
 
 
@@ -78,15 +82,29 @@ def verify(password: str, stored: str | None) -> Verified:
     Say whether a password is right. Without one stored the answer is no, and takes as long.
 
     Not in a transaction, as it takes a good part of a second.
+
+    Raises:
+        SignInBusy: too many others are being looked at.
     """
     if len(password) > LONGEST:
         return Verified(right=False)
-    with _slots:
+    with _turn():
         try:
             right, new_hash = SCHEME.verify_and_update(_bytes(password), stored or nobodys_hash())
         except PwdlibError:  # a hash that another program has put there
             return Verified(right=False)
     return Verified(right=right, new_hash=new_hash) if stored else Verified(right=False)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait for a place among the few that are looked at at once. Raises SignInBusy."""
+    if not _slots.acquire(timeout=PATIENCE_S):
+        raise SignInBusy(retry_after_s=5)
+    try:
+        yield
+    finally:
+        _slots.release()
 
 
 @cache

@@ -41,7 +41,10 @@ def get_me(site: SiteOfRequest, account: CurrentAccount) -> Response:
 
 
 @router.delete(
-    "/api/v1/me", status_code=204, responses=problems(400, 401, 403, 409, 413, 422, 429), summary="Delete my account"
+    "/api/v1/me",
+    status_code=204,
+    responses=problems(400, 401, 403, 409, 413, 422, 429, 503),
+    summary="Delete my account",
 )
 def delete_me(site: SiteOfRequest, account: CurrentAccount, proof: Annotated[Proof | None, Body()] = None) -> Response:
     """

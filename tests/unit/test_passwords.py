@@ -7,7 +7,7 @@ import pytest
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
-from app.errors import PasswordRefused
+from app.errors import PasswordRefused, SignInBusy
 from app.services import passwords
 from app.services.passwords import AT_ONCE, checked, make_hash, verify
 
@@ -101,3 +101,11 @@ def test_few_are_hashed_at_the_same_instant(monkeypatch: pytest.MonkeyPatch) -> 
     for thread in threads:
         thread.join()
     assert most == AT_ONCE
+
+
+def test_burst_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When all places are taken for long, a request says so rather than hold its thread."""
+    monkeypatch.setattr(passwords, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(passwords, "_slots", threading.BoundedSemaphore(1))
+    with passwords._turn(), pytest.raises(SignInBusy):  # noqa: SLF001  as if somebody were being looked at
+        passwords.verify("correct horse", None)
