@@ -16,8 +16,11 @@ from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
+
+from app.db.base import Base
 
 BUSY_TIMEOUT_MS = 10_000
 POOL_SIZE = 10
@@ -114,6 +117,13 @@ def _set_up_sqlite(connection: SqliteConnection, _entry: ConnectionPoolEntry) ->
 
 def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get("sqlite_begin", "BEGIN"))
+
+
+def upsert(session: Session, model: type[Base]) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that can say what to do about rows that are there already: each database has its own."""
+    if session.get_bind().dialect.name == "sqlite":
+        return sqlite.insert(model)
+    return postgresql.insert(model)
 
 
 # NaN is not JSON: better refused here, loudly, than by every reader later.

@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
+from app.db import upsert
 from app.models import Figure, GradingRun
 from app.services import workers
 from app.services.jobs import GradingQueue
@@ -66,9 +66,8 @@ def add(session: Session, changes: Mapping[str, float]) -> None:
     """Add to the totals. In one order, or two processes could each wait for the other."""
     if not changes:
         return
-    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     rows = [{"sample": key, "value": changes[key]} for key in sorted(changes)]
-    insertion = dialect.insert(Figure).values(rows)
+    insertion = upsert(session, Figure).values(rows)
     session.execute(
         insertion.on_conflict_do_update(
             index_elements=[Figure.sample], set_={"value": Figure.value + insertion.excluded.value}

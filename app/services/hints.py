@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.db import new_id
+from app.db import new_id, upsert
 from app.errors import NoHints
 from app.models import Account, ExerciseVersion, GradingRun, HintOpening, Submission, SubmissionKind
 from app.services.exercises import current_version
@@ -153,7 +152,6 @@ def _graded_checks(session: Session, version_id: str) -> dict[str, list[tuple[An
 
 def _record(session: Session, account: Account, version: ExerciseVersion, *, rung: int, offered: bool) -> None:
     """Add the opening, unless it is there: of two at the same instant, the second does nothing."""
-    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     attempt = session.scalar(
         select(func.count())
         .select_from(Submission)
@@ -173,7 +171,7 @@ def _record(session: Session, account: Account, version: ExerciseVersion, *, run
         "offered": offered,
         "opened_at": utc_now(),
     }
-    session.execute(dialect.insert(HintOpening).values(row).on_conflict_do_nothing())
+    session.execute(upsert(session, HintOpening).values(row).on_conflict_do_nothing())
 
 
 def _opened(session: Session, account: Account, version_id: str) -> set[int]:

@@ -18,10 +18,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
+from app.db import upsert
 from app.models import Account, Grant, Period, Rule, Submission, UsageCounter
 from app.services import audit, plans
 from app.services.audit import Change
@@ -204,11 +204,10 @@ def _hold(session: Session, account_id: str, rule: str, keys: list[str]) -> None
     """Make counters where there are none, and lock them all, always in the same order."""
     if not keys:
         return
-    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     rows = [
         {"account_id": account_id, "rule": str(rule), "period_key": key, "used": 0, "epoch": 0} for key in sorted(keys)
     ]
-    session.execute(dialect.insert(UsageCounter).values(rows).on_conflict_do_nothing())
+    session.execute(upsert(session, UsageCounter).values(rows).on_conflict_do_nothing())
     session.execute(
         select(UsageCounter.period_key)
         .where(UsageCounter.account_id == account_id, UsageCounter.rule == str(rule), UsageCounter.period_key.in_(keys))

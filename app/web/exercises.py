@@ -111,8 +111,8 @@ def around_context(session: Session, account: Account, exercise_id: str) -> dict
 
 
 def visitor_context(visitor: Visitor) -> dict[str, Any]:
-    """Return what the page shows of the visitor."""
-    return {"who": visitor.called, "account_id": visitor.account.id}
+    """Return what the page keeps of the visitor: whose drafts they are."""
+    return {"account_id": visitor.account.id}
 
 
 def _same_lesson(listed: Sequence[ExerciseView], exercise_id: str) -> list[ExerciseView]:

@@ -14,7 +14,7 @@ from app.services.tutor.context import last_attempt
 from app.web.prose import render_markdown
 from app.web.shapes import json_answer, problems
 from app.web.site import SiteOfRequest
-from app.web.visitors import CurrentAccount, CurrentInstructor, CurrentVisitor, called
+from app.web.visitors import CurrentAccount, CurrentInstructor, CurrentVisitor
 
 router = APIRouter(tags=["hints"])
 
@@ -101,7 +101,7 @@ def post_hint(
 
 
 @router.get("/exercises/{exercise_id}/hints/use", include_in_schema=False)
-def get_use(site: SiteOfRequest, instructor: CurrentInstructor, exercise_id: str) -> Response:
+def get_use(site: SiteOfRequest, _instructor: CurrentInstructor, exercise_id: str) -> Response:
     """Show those who teach how often each hint was opened, and whether it helped."""
     with site.database.read() as session:
         rungs = hints.uses(session, exercise_id)
@@ -109,8 +109,6 @@ def get_use(site: SiteOfRequest, instructor: CurrentInstructor, exercise_id: str
     texts = [render_markdown(text, anchors=False) for text in content.get("hints", [])]
     return site.pages.page(
         "hints/use.html",
-        account=instructor,
-        who=called(instructor),
         exercise={"id": exercise_id, "title": content["title"]},
         rungs=list(zip(rungs, texts, strict=True)),
     )

@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.clients.mail import Mail, Mailer, MailFailed, OutboxMailer, SmtpMailer, read_smtp_url
 from app.clients.oidc import Provider
-from app.clients.tutor.hosted import Endpoint, HostedEngine, Patience
+from app.clients.tutor.hosted import hosted_engine
 from app.db import Database
 from app.figures import UNWRITTEN, WRITE_EVERY_S
 from app.services import figures
@@ -51,7 +51,7 @@ class Site:
         self.is_leaving = False
         """Set when the server is to end: whoever waits is then told how things stand, and can ask another."""
         own = RetrievalEngine()
-        self._hosted = _hosted_engine(settings)
+        self._hosted = hosted_engine(settings)
         self.desk = AnswerDesk(self.database, engine=self._hosted or own, fallback=own)
 
     def is_getting_ready(self) -> bool:
@@ -100,21 +100,6 @@ class Site:
         if self._hosted:
             await self._hosted.aclose()
         self.database.dispose()
-
-
-def _hosted_engine(settings: Settings) -> HostedEngine | None:
-    """Return the engine of the hosted model that an operator has named, if any."""
-    if not settings.tutor_base_url:
-        return None
-    endpoint = Endpoint(
-        base_url=settings.tutor_base_url,
-        model=settings.tutor_model,
-        api_key=settings.tutor_api_key,
-        proxy=settings.tutor_proxy,
-        answer_tokens=settings.tutor_answer_tokens,
-    )
-    patience = Patience(first_token_s=settings.tutor_first_token_s, total_s=settings.tutor_total_s)
-    return HostedEngine(endpoint, patience)
 
 
 def _mailer(settings: Settings) -> Mailer:

@@ -209,9 +209,7 @@ def get_sees(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str) -> 
     """Show what the tutor is given beside a question: all of it."""
     with site.database.read() as session:
         prepared = contexts.prepare(session, visitor.account, exercise_id, "…")
-    page = site.pages.page(
-        "tutor/sees.html", account=visitor.account, who=visitor.called, seen=prepared.context, exercise_id=exercise_id
-    )
+    page = site.pages.page("tutor/sees.html", seen=prepared.context, exercise_id=exercise_id)
     visitor.remember(page)
     return page
 

@@ -39,11 +39,6 @@ class Visitor:
     """What the browser calls itself."""
 
     @property
-    def called(self) -> str:
-        """How the page names the visitor."""
-        return called(self.account)
-
-    @property
     def arrival(self) -> Arrival:
         """The browser, for the services that sign it in."""
         return Arrival(account_id=self.account.id, browser_id=self.browser_id, name=self.browser)
@@ -62,11 +57,6 @@ def set_cookie(response: Response, value: str, *, secure: bool) -> None:
 def drop_cookie(response: Response, *, secure: bool) -> None:
     """Have the browser forget its session."""
     response.delete_cookie(COOKIE, secure=secure, httponly=True, samesite="lax")
-
-
-def called(account: Account) -> str:
-    """Return how a page names somebody."""
-    return account.email or "Trying it as a guest"
 
 
 def find_access(database: Database, request: Request) -> Access | None:

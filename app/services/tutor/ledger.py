@@ -18,11 +18,10 @@ from datetime import timedelta
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.db import new_id
+from app.db import new_id, upsert
 from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, QuestionRefused, QuotaSpent, TutorFailing
 from app.models import Account, MessageState, Period, Rule, TokenMonth, TutorMessage, TutorPolicy
 from app.services import usage
@@ -206,8 +205,7 @@ def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> 
     message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
     month = usage.key_of(Period.MONTH, message.reserved_at)
     ceiling = policy(session).month_token_ceiling
-    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
-    session.execute(dialect.insert(TokenMonth).values(month=month, reserved=0, spent=0).on_conflict_do_nothing())
+    session.execute(upsert(session, TokenMonth).values(month=month, reserved=0, spent=0).on_conflict_do_nothing())
     taken = _rows(
         session,
         update(TokenMonth)
