@@ -5,12 +5,14 @@ How much processor time does a verdict take, and where?
 
 Times on a shared machine follow the others' work; what the kernel charges to our processes does not. So this reads
 the charge: of the trusted parent (this process), of the two warm processes, and of their forks, which the kernel adds
-to a warm process when it reaps them. Page faults are counted beside it, since most of a fork's time goes there.
+to a warm process when it reaps them, and which are looked at themselves while they live. Page faults are counted
+beside it, since most of a fork's time goes there.
 
 With `--ahead` the runs are forked, and have rehearsed, before each submission, as where a worker has time between two.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -40,6 +42,10 @@ class Charge:
     user: float
     kernel: float
     faults: float
+
+    def __add__(self, other: "Charge") -> "Charge":
+        """Both."""
+        return Charge(self.user + other.user, self.kernel + other.kernel, self.faults + other.faults)
 
     def __sub__(self, other: "Charge") -> "Charge":
         """Since then."""
@@ -91,8 +97,11 @@ def charges() -> dict[str, Charge]:
         role = _role(path) if path.name.isdigit() else ""
         if role:
             fields = (path / "stat").read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()
-            reaped = Charge(int(fields[13]) / _TICKS_PER_S, int(fields[14]) / _TICKS_PER_S, int(fields[8]))
-            found |= {f"{role}, warm": _own(path), f"{role}, forks": reaped}
+            forks = Charge(int(fields[13]) / _TICKS_PER_S, int(fields[14]) / _TICKS_PER_S, int(fields[8]))
+            for child in (path / f"task/{path.name}/children").read_text(encoding="ascii").split():
+                with contextlib.suppress(OSError):
+                    forks += _own(Path("/proc") / child)  # a judge that is kept
+            found |= {f"{role}, warm": _own(path), f"{role}, forks": forks}
     return found
 
 

@@ -29,10 +29,17 @@ class Brief:
         """A student's job: `source`, and the first trial's candidates."""
         return Frame(FrameType.JOB, {**self.student, "source": source, "trial": trial}, self.student_texts)
 
-    def for_judge(self, source: str) -> Frame:
-        """A judge's job."""
+    def for_judge(self, source: str, *, opened: bool) -> Frame:
+        """A judge's job; `opened`: it has had one of this exercise before, and so the exercise."""
+        if opened:
+            return Frame(FrameType.JOB, {"source": source})
         whole = {} if self.judge_texts else {"task": self.task.as_json}
         return Frame(FrameType.JOB, {**whole, "source": source}, self.judge_texts)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Exercise and version; a draft changes without a new number, and has then another brief."""
+        return self.task.exercise, self.task.version
 
 
 class Briefs:

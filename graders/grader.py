@@ -15,18 +15,16 @@ from typing import Any, Self, TypeVar
 
 from graders.briefs import Briefs
 from graders.faults import GraderFault
+from graders.judges import JUDGE_BUDGET, JUDGE_TIME_S, Judges
 from graders.places import Budget, Places
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
-from graders.runs import Ended, Output, Run
+from graders.runs import START_TIME_S, Ended, Output, Run
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, drawing
 from graders.verdicts import sentence, verdict_of
 from graders.warm import JUDGE_PIPE_BYTES
 from graders.wire import Frame, FrameType
 
-_JUDGE_TIME_S = 20.0
-_START_TIME_S = 20.0
-_JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=_JUDGE_TIME_S)
 _KIB = 1024
 _AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
 _Part = TypeVar("_Part")
@@ -64,7 +62,7 @@ class Handed:
         assert self.judge is not None  # noqa: S101  only called where there is one
         try:
             for frame in self.waiting:
-                self.judge.send(frame, deadline=time.monotonic() + _JUDGE_TIME_S)
+                self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
         except Ended as ended:
             raise GraderFault(f"the judge ended before the claims ({ended.how})") from ended
         self.waiting.clear()
@@ -88,6 +86,7 @@ class Grader:
             unsafe: run code even without walls that this machine lacks. For a machine of one's own only.
         """
         self._places = Places(scratch, namespaces=namespaces, unsafe=unsafe)
+        self._judges = Judges(self._places)
         self._briefs = Briefs(self._compiled)
 
     def __enter__(self) -> Self:
@@ -97,6 +96,7 @@ class Grader:
 
     def __exit__(self, *_: object) -> None:
         """End them."""
+        self._judges.close()
         self._places.close()
 
     def grade(self, task: Task, source: str, *, seed: str) -> Report:
@@ -117,16 +117,17 @@ class Grader:
         drawn = drawing(task, seed)
         trials = [next(drawn)]
         with self._places.take("student", _budget(task.limits)) as run:
-            _send(run, brief.for_student(source, _candidates(trials[0])))
-            with self._places.take("judge", _JUDGE_BUDGET) as judge:
-                _send(judge, brief.for_judge(source))
-                _send(judge, _judge_trial(trials[0]))
+            run.give(brief.for_student(source, _candidates(trials[0])))
+            with self._judges.take(brief, source) as judging:
+                judge = judging.run
+                judge.give(_judge_trial(trials[0]))
                 for trial in drawn:  # while both are at the lesson's
                     trials.append(trial)
-                    _send(judge, _judge_trial(trial))
+                    judge.give(_judge_trial(trial))
                 handed = _converse(run, task, trials, output=output, judge=judge)
                 ran = time.perf_counter()
                 outcome = _judge(judge, handed) if handed.claims else {}
+                judging.well = handed.ended is None and "checks" in outcome
         self._after(handed)
         judged = time.perf_counter()
         timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
@@ -138,7 +139,7 @@ class Grader:
         output = _output(task)
         trials = [next(drawing(task, "run"))]
         with self._places.take("student", _budget(task.limits)) as run:
-            _send(run, self._briefs.of(task).for_student(source, _candidates(trials[0])))
+            run.give(self._briefs.of(task).for_student(source, _candidates(trials[0])))
             handed = _converse(run, task, trials, output=output)
         self._after(handed)
         took = _ms(time.perf_counter() - begun)
@@ -152,7 +153,7 @@ class Grader:
             limits: those that the next submission will most likely have.
         """
         self._places.prepare("student", _budget(limits or Limits()))
-        self._places.prepare("judge", _JUDGE_BUDGET)
+        self._places.prepare("judge", JUDGE_BUDGET)
         self._places.tidy()
 
     @property
@@ -167,8 +168,8 @@ class Grader:
 
     def _compiled(self, order: Frame) -> Frame:
         """What a judge's run of its own answers, which sees no submission. Raises Ended, GraderFault."""
-        with self._places.take("judge", _JUDGE_BUDGET) as run:
-            return run.converse(order, deadline=time.monotonic() + _JUDGE_TIME_S)
+        with self._places.take("judge", JUDGE_BUDGET) as run:
+            return run.converse(order, deadline=time.monotonic() + JUDGE_TIME_S)
 
     def _after(self, handed: Handed) -> None:
         if handed.ended is not None:
@@ -185,14 +186,6 @@ def _output(task: Task) -> Output:
 
 def _judge_trial(trial: TrialOrder) -> Frame:
     return Frame(FrameType.TRIAL, {"candidates": trial.candidates, "seed": trial.seed})
-
-
-def _send(run: Run, order: Frame) -> None:
-    """Give a run its order. Raises GraderFault: nothing of a student's has run yet."""
-    try:
-        run.send(order, deadline=time.monotonic() + _START_TIME_S)
-    except Ended as ended:
-        raise GraderFault(f"a run ended before its order ({ended.how})") from ended
 
 
 def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
@@ -229,7 +222,7 @@ def _begin(run: Run, *, output: Output) -> None:
     The output is the student's from the first byte: by the time the frame is read here, their code may have printed.
     """
     try:
-        _expect(run.listen(deadline=time.monotonic() + _START_TIME_S, output=output), FrameType.READY)
+        _expect(run.listen(deadline=time.monotonic() + START_TIME_S, output=output), FrameType.READY)
     except Ended as ended:
         raise GraderFault(f"a run ended before the student's code began ({ended.how}): {_text(output)}") from ended
 
@@ -248,7 +241,7 @@ def _judge(judge: Run, handed: Handed) -> dict[str, Any]:
     words = Output(keep_bytes=8 * _KIB, abort_bytes=1024 * _KIB)
     handed.hurry()
     try:
-        frame = judge.converse(Frame(FrameType.END, {}), deadline=time.monotonic() + _JUDGE_TIME_S, output=words)
+        frame = judge.converse(Frame(FrameType.END, {}), deadline=time.monotonic() + JUDGE_TIME_S, output=words)
     except Ended as ended:
         told = f"the judge ended without an outcome ({ended.how}, status {ended.status}): {_text(words)}"
         raise GraderFault(told) from ended

@@ -77,7 +77,7 @@ class Places:
     def close(self) -> None:
         """End everything."""
         for place in self._spare.values():
-            self._leave(place)
+            self.leave(place)
         self.tidy()
         for warm in self._warm.values():
             warm.close()
@@ -92,24 +92,30 @@ class Places:
     @contextmanager
     def take(self, role: str, budget: Budget) -> Iterator[Run]:
         """A run that waits for its order. It is gone at the end; what it wrote stays until `tidy`."""
+        place = self.enter(role, budget)
+        try:
+            yield place.run
+        finally:
+            self.leave(place)
+
+    def enter(self, role: str, budget: Budget) -> Place:
+        """A place whose run waits for its order; to be left by `leave`. Raises GraderFault."""
         place = self._spare.pop(role, None)
         if place is not None and (place.budget != budget or not place.run.alive()):
-            self._leave(place)
+            self.leave(place)
             place = None
         if place is None:
             self.tidy()  # nobody had time to
             place = self._fork(role, budget)
-        try:
-            yield place.run
-        finally:
-            self._leave(place)
+        return place
 
     def tidy(self) -> None:
         """Remove what the runs that have ended wrote: milliseconds, for which no verdict should wait."""
         while self._left:
             remove_tree(self._left.pop())
 
-    def _leave(self, place: Place) -> None:
+    def leave(self, place: Place) -> None:
+        """End a run; what it wrote stays until `tidy`."""
         place.run.end()
         self._left.append(place.folder)
 
@@ -147,7 +153,7 @@ class Places:
 
     def _start(self, role: str) -> WarmProcess:
         if role in self._spare:
-            self._leave(self._spare.pop(role))
+            self.leave(self._spare.pop(role))
         if role in self._warm:
             self._warm.pop(role).close()
         self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self.namespaces, unsafe=self._unsafe)

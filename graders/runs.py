@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from graders.faults import GraderFault
 from graders.wire import HEADER, Frame, FrameType, decode_body, read_header
 
+START_TIME_S = 20.0  # until walls are up and the starting code has run
 _WATCH_S = 0.01  # how often a run's memory and folder are looked at
 _MIB = 1024 * 1024
 _PIPE_BYTES = 64 * 1024
@@ -141,6 +143,13 @@ class Run:
         self._push(memoryview(order.encode()), deadline)
         return self.listen(deadline=deadline, output=output)
 
+    def give(self, order: Frame) -> None:
+        """Send what it is to do, before anything of a student's runs. Raises GraderFault."""
+        try:
+            self.send(order, deadline=time.monotonic() + START_TIME_S)
+        except Ended as ended:
+            raise GraderFault(f"a run ended before its order ({ended.how})") from ended
+
     def send(self, order: Frame, *, deadline: float) -> None:
         """Send a frame without waiting for an answer. Raises Ended."""
         self._push(memoryview(order.encode()), deadline)
@@ -235,11 +244,14 @@ class Run:
         if output is not None:
             output.check()
         with contextlib.suppress(OSError, IndexError, ValueError):
-            resident_pages = int(os.pread(self._statm, 128, 0).split()[1])
-            if resident_pages * _PAGE > self._limit.resident_bytes:
+            if self.resident_bytes() > self._limit.resident_bytes:
                 raise Ended("memory")
         if _overfull(self._limit.folder):
             raise Ended("disk")
+
+    def resident_bytes(self) -> int:
+        """What the run holds in memory, shared pages too. Raises OSError, IndexError, ValueError: it has ended."""
+        return int(os.pread(self._statm, 128, 0).split()[1]) * _PAGE
 
     def _gone(self) -> Ended:
         """It closed its pipe: it has ended or is about to; say how."""

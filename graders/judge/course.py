@@ -1,11 +1,12 @@
 """
-One submission before the judge: the references of all trials, then one claim after the other.
+Submissions before the judge: of each the references of all trials, then one claim after the other.
 
 The order comes before the student's run is over, so that the reference is ready when the claims
 arrive, and each claim is judged while the student's process is at its next trial.
 """
 
 import builtins
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from graders.judge.inputs import changed_inputs
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
 from graders.judge.reference import Names, Programs, Reference, Start
+from graders.judge.switches import Switches
 from graders.judge.trial import Trial
 from graders.setup import Setup
 from graders.wire import Frame, FrameType
@@ -31,30 +33,44 @@ class _Prepared:
     pure: Names
     values: dict[str, Any]
     seed: int
-    printed: str  # by the solution
 
 
 class Judge:
-    """The trials of one submission, one after the other."""
+    """
+    One exercise; of each submission to it, the trials one after the other.
 
-    def __init__(self, exercise: Exercise, source: str) -> None:
-        """
-        Nothing is run yet.
+    What a submission's trials have left is let go when the next one begins, and what an author's texts can switch is
+    put back, so that it makes no difference how many came before.
+    """
 
-        Args:
-            exercise: what is judged.
-            source: the student's text, to be looked at only.
-        """
-        self._task, self._source, self._wrong = exercise.task, source, exercise.wrong
+    def __init__(self, exercise: Exercise) -> None:
+        """Nothing is run yet; `begin` comes next."""
+        self._task, self._wrong = exercise.task, exercise.wrong
         self._texts = exercise.texts
         self._setup = Setup(self._task.setup, self._task.require, self._texts)
         self._programs = Programs(self._task, self._texts)
+        self._order = self._task.student_part()
+        self._switches = Switches()
+        self._lesson: _Prepared | None = None
+        self.begin("")
+
+    def begin(self, source: str) -> None:
+        """The next submission: `source` is the student's text, to be looked at only."""
+        self._source = source
         self._prepared: list[_Prepared] = []
         self._trials: list[Trial] = []
         self._printed = ""
 
     def prepare(self, order: Order) -> None:
         """Run starting code and solution on the next trial, a `TrialOrder`. Raises ValueError: the solution fails."""
+        if not self._prepared and self._lesson is not None:  # the lesson's data are the same for all
+            self._prepared.append(dataclasses.replace(self._lesson, seed=order["seed"]))
+            return
+        self._prepared.append(self._prepare(order))
+        self._lesson = self._prepared[0]
+
+    def _prepare(self, order: Order) -> _Prepared:
+        self._switches.restore()
         names: Names = {"__name__": "__main__", "__builtins__": builtins}
         taken = self._setup.run(order["candidates"], names)
         start = Start(names)
@@ -63,7 +79,7 @@ class Judge:
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-        self._prepared.append(_Prepared(start, pure, order["candidates"][taken], order["seed"], ended.printed))
+        return _Prepared(start, pure, order["candidates"][taken], order["seed"])
 
     def take(self, frame: Frame) -> bool:
         """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""
@@ -72,7 +88,7 @@ class Judge:
         body, packed = frame.body, memoryview(frame.tensors)
         made = Frame(FrameType.CLAIM, body["claim"], bytes(packed[: body["claim_bytes"]]))
         found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["claim_bytes"] :]))
-        claim = read(self._task.student_part(), made, found if body["gradients"] is not None else None)
+        claim = read(self._order, made, found if body["gradients"] is not None else None)
         prepared = self._prepared[len(self._trials)]
         start = prepared.start.having(changed_inputs(self._task, prepared.start.names, claim))
         trial = Trial(
@@ -100,6 +116,8 @@ class Judge:
         failed = {one.id for one in found if one.status is outcome.FAILED}
         wrong = bool(failed) or lesson.claim.fault is not None
         complete = len(trials) == 1 + task.fresh_trials
+        if wrong:
+            self._lesson = None  # wrong variants are run on its values, and may change them in place
         return {
             "checks": [outcome.as_json(one) for one in found],
             "misconception": outcome.as_json(recognise(trials, failed, self._wrong)) if wrong and complete else None,

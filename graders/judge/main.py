@@ -1,5 +1,6 @@
 """
-What a judge's process does from its first moment: rehearse while there is time, then judge what is ordered.
+What a judge's process does from its first moment: rehearse while there is time, then judge what is ordered, one
+submission to its exercise after the other.
 
 `graders.judge.course` is how a submission is judged.
 """
@@ -41,16 +42,24 @@ def main(inlet: int, outlet: int) -> None:
     random.seed()
     if not wire.waiting(inlet):
         rehearsal.rehearse()
-    order = wire.receive(inlet)
-    if order.type is FrameType.COMPILE:
-        wire.send(outlet, _compiled(Task.from_json(order.body["task"])))
-        return
-    exercise = Exercise.unpacked(order.tensors) if order.tensors else Exercise.of(Task.from_json(order.body["task"]))
-    judge = Judge(exercise, order.body["source"])
-    amiss: dict[str, object] = {}
-    while (frame := wire.receive(inlet)).type is not FrameType.END:  # to the end, or the parent could not go on
-        amiss = amiss or _heed(judge, frame)
-    wire.send(outlet, Frame(FrameType.OUTCOME, amiss or judge.outcome()))
+    judge: Judge | None = None
+    while True:  # until the parent ends it
+        order = wire.receive(inlet)
+        if order.type is FrameType.COMPILE:
+            wire.send(outlet, _compiled(Task.from_json(order.body["task"])))
+            return
+        if judge is None:
+            judge = Judge(_exercise(order))
+        judge.begin(order.body["source"])
+        amiss: dict[str, object] = {}
+        while (frame := wire.receive(inlet)).type is not FrameType.END:  # to the end, or the parent could not go on
+            amiss = amiss or _heed(judge, frame)
+        wire.send(outlet, Frame(FrameType.OUTCOME, amiss or judge.outcome()))
+
+
+def _exercise(order: Frame) -> Exercise:
+    """Of the first job, compiled or as it is."""
+    return Exercise.unpacked(order.tensors) if order.tensors else Exercise.of(Task.from_json(order.body["task"]))
 
 
 def _compiled(task: Task) -> Frame:

@@ -51,7 +51,8 @@ def rehearse() -> dict[str, object]:
     """Judge the sample; what is said of it."""
     frames = _frames()
     with sample.untouched():
-        judge = Judge(Exercise.unpacked(_packed()), sample.SOURCE)
+        judge = Judge(Exercise.unpacked(_packed()))
+        judge.begin(sample.SOURCE)
         for values in sample.VALUES:
             judge.prepare({"candidates": [values], "seed": sample.SEED})
         for frame in frames:

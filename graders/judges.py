@@ -1,0 +1,101 @@
+"""
+The judges of one slot: for each exercise one, kept from one submission to the next while all is well.
+
+A fork costs as much as judging itself: a process's tables are copied and torn down, and every page that is used is
+copied anew. A student's run pays that price because nothing that was near a student's code may live on. A judge never
+runs a student's code. It reads what a student's run hands over, which is bounded, typed and checked field by field
+(`graders.judge.claimed`), and runs its author's texts: the same ones for every submission to the exercise, after which
+all that they could have switched is put back (`graders.judge.course`).
+
+So what a judge keeps is one exercise, opened once. It is ended instead of kept
+
+- when it is not done or has reported anything but an outcome: a fault, a claim that was not as it should be;
+- when the student's run did not end as a run should: what came from there is trusted least;
+- when it has grown, after so many submissions, and when others are more recent.
+
+A judge of one exercise, or of another version of it, never sees another's texts.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from graders.briefs import Brief
+from graders.places import Budget, Place, Places
+from graders.runs import Run
+
+JUDGE_TIME_S = 20.0  # for one submission, kept from outside
+JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=300.0)  # in all its life, of which the kernel counts the CPU's part
+SUBMISSIONS_BEFORE_NEW = 200
+_KEPT = 4
+_GROWN_BYTES = 128 * 1024 * 1024
+
+
+@dataclass
+class Judging:
+    """A judge at one submission."""
+
+    place: Place
+    brief: Brief
+    first_bytes: int  # resident when it began
+    submissions: int = 0
+    well: bool = False  # set once its outcome is in order: only then is it kept
+
+    @property
+    def run(self) -> Run:
+        """Its process."""
+        return self.place.run
+
+    def begin(self, source: str) -> None:
+        """Tell it of the next submission. Raises GraderFault."""
+        self.run.give(self.brief.for_judge(source, opened=self.submissions > 0))
+        self.submissions += 1
+        self.well = False
+
+    def worth_keeping(self) -> bool:
+        """Is it as good as a new one?"""
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            grown_bytes = self.run.resident_bytes() - self.first_bytes
+            return self.well and self.submissions < SUBMISSIONS_BEFORE_NEW and grown_bytes < _GROWN_BYTES
+        return False  # gone
+
+
+class Judges:
+    """Not thread-safe."""
+
+    def __init__(self, places: Places) -> None:
+        """`places`: where they run."""
+        self._places = places
+        self._kept: dict[tuple[str, int], Judging] = {}
+
+    @contextmanager
+    def take(self, brief: Brief, source: str) -> Iterator[Judging]:
+        """A judge that has been told of this submission; it is kept if it is `well` at the end. Raises GraderFault."""
+        judging = self._kept.pop(brief.key, None)
+        if judging is not None and (judging.brief is not brief or not judging.run.alive()):
+            self._places.leave(judging.place)
+            judging = None
+        if judging is None:
+            place = self._places.enter("judge", JUDGE_BUDGET)
+            judging = Judging(place, brief, first_bytes=place.run.resident_bytes())
+        try:
+            judging.begin(source)
+            yield judging
+        except BaseException:
+            self._places.leave(judging.place)
+            raise
+        self._keep(judging)
+
+    def _keep(self, judging: Judging) -> None:
+        if not judging.worth_keeping():
+            self._places.leave(judging.place)
+            return
+        self._kept[judging.brief.key] = judging
+        while len(self._kept) > _KEPT:
+            self._places.leave(self._kept.pop(next(iter(self._kept))).place)
+
+    def close(self) -> None:
+        """End those that are kept."""
+        while self._kept:
+            self._places.leave(self._kept.popitem()[1].place)
