@@ -25,7 +25,7 @@ from graders.setup import Setup
 from graders.student import claims
 from graders.student.execution import Ended
 from graders.task import Task
-from graders.trials import draw_trials, new_seed
+from graders.trials import candidates, draw_trials, new_seed
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
     trials: list[Trial] = []
     for drawn in draw_trials(task, new_seed()):
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
-        taken = setup.run(drawn.candidates, names)
+        values = setup.run(candidates(task.params, drawn.draw), names)
         pure, student = dict(names), dict(names)
         with redirect_stdout(io.StringIO()):
             exec(task.solution, pure)  # noqa: S102
@@ -55,7 +55,7 @@ def main() -> None:
             reference=Reference(task, start, claim, programs, pure=pure),
             seed=drawn.seed,
             lesson=not trials,
-            values=drawn.candidates[taken],
+            values=values,
             source=order["source"],
         )
         outcome.judge_trial(trial)

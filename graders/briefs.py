@@ -26,7 +26,7 @@ class Brief:
     judge_texts: bytes = b""
 
     def for_student(self, source: str, trial: dict[str, Any]) -> Frame:
-        """A student's job: `source`, and the first trial's candidates."""
+        """A student's job: `source`, and the first trial."""
         return Frame(FrameType.JOB, {**self.student, "source": source, "trial": trial}, self.student_texts)
 
     def for_judge(self, source: str, *, opened: bool) -> Frame:

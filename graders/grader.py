@@ -20,7 +20,7 @@ from graders.places import Budget, Places
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
 from graders.runs import START_TIME_S, Ended, Output, Run
 from graders.task import Limits, Task
-from graders.trials import TrialOrder, drawing
+from graders.trials import TrialOrder, draw_trials
 from graders.verdicts import sentence, verdict_of
 from graders.warm import JUDGE_PIPE_BYTES
 from graders.wire import Frame, FrameType
@@ -114,16 +114,13 @@ class Grader:
         begun = time.perf_counter()
         output = _output(task)
         brief = self._briefs.of(task)
-        drawn = drawing(task, seed)
-        trials = [next(drawn)]
+        trials = draw_trials(task, seed)
         with self._places.take("student", _budget(task.limits)) as run:
-            run.give(brief.for_student(source, _candidates(trials[0])))
+            run.give(brief.for_student(source, _data(trials[0])))
             with self._judges.take(brief, source) as judging:
                 judge = judging.run
-                judge.give(_judge_trial(trials[0]))
-                for trial in drawn:  # while both are at the lesson's
-                    trials.append(trial)
-                    judge.give(_judge_trial(trial))
+                for trial in trials:
+                    judge.give(Frame(FrameType.TRIAL, {**_data(trial), "seed": trial.seed}))
                 handed = _converse(run, task, trials, output=output, judge=judge)
                 ran = time.perf_counter()
                 outcome = _judge(judge, handed) if handed.claims else {}
@@ -137,9 +134,9 @@ class Grader:
         """Execute on the lesson's data only and show what is printed; nothing is judged. Raises GraderFault."""
         begun = time.perf_counter()
         output = _output(task)
-        trials = [next(drawing(task, "run"))]
+        trials = draw_trials(task, "run")[:1]
         with self._places.take("student", _budget(task.limits)) as run:
-            run.give(self._briefs.of(task).for_student(source, _candidates(trials[0])))
+            run.give(self._briefs.of(task).for_student(source, _data(trials[0])))
             handed = _converse(run, task, trials, output=output)
         self._after(handed)
         took = _ms(time.perf_counter() - begun)
@@ -184,10 +181,6 @@ def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
 
 
-def _judge_trial(trial: TrialOrder) -> Frame:
-    return Frame(FrameType.TRIAL, {"candidates": trial.candidates, "seed": trial.seed})
-
-
 def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
     """Lead a student's run, which has its order, through its trials; what it handed over until it ended."""
     handed = Handed(judge)
@@ -207,7 +200,7 @@ def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output,
             handed.complete(claim, gradients)
             claim = None
             if number + 1 < len(trials):
-                order = Frame(FrameType.TRIAL, {"trial": _candidates(trials[number + 1])})
+                order = Frame(FrameType.TRIAL, {"trial": _data(trials[number + 1])})
     except Ended as ended:
         handed.ended = ended
         if claim is not None:
@@ -227,8 +220,9 @@ def _begin(run: Run, *, output: Output) -> None:
         raise GraderFault(f"a run ended before the student's code began ({ended.how}): {_text(output)}") from ended
 
 
-def _candidates(trial: TrialOrder) -> dict[str, Any]:
-    return {"candidates": trial.candidates}
+def _data(trial: TrialOrder) -> dict[str, Any]:
+    """What the student's process is told of a trial before its code has run on it: not the probe's seed."""
+    return {"draw": trial.draw}
 
 
 def _expect(frame: Frame, kind: FrameType) -> Frame:

@@ -6,6 +6,7 @@ the judge's process alike, and comes to the same in both.
 """
 
 import ast
+from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
@@ -40,7 +41,7 @@ class Setup:
         code: CodeType = self._texts.compiled(key, lambda: compile(opened(self._text, changed), _FILE, "exec"))
         return code
 
-    def run(self, candidates: list[Values], names: Values) -> int:
+    def run(self, candidates: Iterable[Values], names: Values) -> Values:
         """
         Run the starting code in `names`.
 
@@ -49,17 +50,18 @@ class Setup:
             names: an empty namespace (but for builtins); filled.
 
         Returns:
-            Which candidate was taken.
+            The values that were taken.
         """
-        empty = dict(names)
-        for number, values in enumerate(candidates):
+        empty, values = dict(names), None
+        for values in candidates:
             names.clear()
             names.update(empty)
             self._run(values, names)
-            last = number == len(candidates) - 1
-            if last or self._require is None or eval(self._require, names):  # noqa: S307
-                return number
-        raise ValueError("a trial needs at least one candidate")
+            if self._require is None or eval(self._require, names):  # noqa: S307
+                break
+        if values is None:
+            raise ValueError("a trial needs at least one candidate")
+        return values
 
     def _run(self, values: Values, names: Values) -> None:
         if not values:

@@ -128,6 +128,7 @@ class Task:
         return {
             "setup": self.setup,
             "require": self.require,
+            "params": dict(self.params),
             "outputs": [{"name": one.name, "kind": one.kind} for one in self.outputs],
             "inputs": [one.name for one in self.inputs],
             "gradients": [list(pair) for pair in self.gradients()],

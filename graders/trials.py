@@ -2,8 +2,8 @@
 Drawing the data of the trials from the run's seed.
 
 The lesson's trial uses the starting code as written. A fresh trial changes its parameters. Each
-one comes as several candidates: the first for which the exercise's `require` holds is taken, in the
-student's and the judge's process alike, without a process of its own to find out which.
+comes as a number, from which the student's and the judge's process draw the same values, and draw
+again until the exercise's `require` holds, without a process of its own to find out which.
 """
 
 import itertools
@@ -16,17 +16,21 @@ from typing import Any
 from graders.faults import GraderFault
 from graders.task import Task
 
-_CANDIDATES = 8
+Values = dict[str, Any]
+Params = Mapping[str, Mapping[str, Any]]
+
+_CANDIDATES = 20
 _TRIES = 200
 _SEED_BYTES = 8
+_SEED_BITS = 48
 _CONSONANTS, _VOWELS = "bdfghklmnprstvw", "aeiou"
 
 
 @dataclass(frozen=True)
 class TrialOrder:
-    """One trial as both processes get it."""
+    """One trial as the parent has it; the student's process gets each part when it is needed."""
 
-    candidates: list[dict[str, Any]]
+    draw: int | None  # what its values are drawn from; None: the lesson's, as written
     seed: int  # of the random cotangent; the student's process gets it only after its code has ended
 
 
@@ -36,25 +40,33 @@ def new_seed() -> str:
 
 
 def draw_trials(task: Task, seed: str) -> list[TrialOrder]:
+    """The lesson's trial and the fresh ones."""
+    dice = random.Random(f"{task.exercise}:{seed}")  # noqa: S311  the seed is what is secret
+    lesson = TrialOrder(None, dice.getrandbits(_SEED_BITS))
+    fresh = [TrialOrder(dice.getrandbits(_SEED_BITS), dice.getrandbits(_SEED_BITS)) for _ in range(task.fresh_trials)]
+    return [lesson, *fresh]
+
+
+def candidates(params: Params, draw: int | None) -> Iterator[Values]:
     """
-    The lesson's trial and the fresh ones.
+    The values that a trial's parameters may take, to be tried in turn.
+
+    Args:
+        params: by name, how each is drawn; as in `Task`.
+        draw: the trial's number; None for the lesson.
 
     Raises:
         GraderFault: the exercise's ranges leave no room for sizes that all differ.
     """
-    return list(drawing(task, seed))
+    if draw is None:
+        yield {}
+        return
+    dice = random.Random(draw)  # noqa: S311  the number comes from a secret seed
+    for _ in range(_CANDIDATES):
+        yield _draw(params, dice)
 
 
-def drawing(task: Task, seed: str) -> Iterator[TrialOrder]:
-    """The same one by one, each drawn when it is asked for: the lesson's takes no time."""
-    dice = random.Random(f"{task.exercise}:{seed}")  # noqa: S311  the seed is what is secret
-    yield TrialOrder([{}], dice.getrandbits(48))
-    for _ in range(task.fresh_trials):
-        candidates = [_draw(task.params, dice) for _ in range(_CANDIDATES)]
-        yield TrialOrder(candidates, dice.getrandbits(48))
-
-
-def _draw(params: Mapping[str, Mapping[str, Any]], dice: random.Random) -> dict[str, Any]:
+def _draw(params: Params, dice: random.Random) -> Values:
     """Values for all parameters; the whole numbers all differ, among each other and from the lesson's own."""
     values = _sizes({name: rule for name, rule in params.items() if rule["kind"] == "integer"}, dice)
     rest = [one for one in params.items() if one[0] not in values]

@@ -20,6 +20,7 @@ from graders.judge.reference import Names, Programs, Reference, Start
 from graders.judge.switches import Switches
 from graders.judge.trial import Trial
 from graders.setup import Setup
+from graders.trials import candidates
 from graders.wire import Frame, FrameType
 
 Order = dict[str, Any]
@@ -72,14 +73,14 @@ class Judge:
     def _prepare(self, order: Order) -> _Prepared:
         self._switches.restore()
         names: Names = {"__name__": "__main__", "__builtins__": builtins}
-        taken = self._setup.run(order["candidates"], names)
+        values = self._setup.run(candidates(self._task.params, order["draw"]), names)
         start = Start(names)
         pure = start.fresh()
         ended = self._programs.run(self._task.solution, frozenset(), pure)
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-        return _Prepared(start, pure, order["candidates"][taken], order["seed"])
+        return _Prepared(start, pure, values, order["seed"])
 
     def take(self, frame: Frame) -> bool:
         """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""

@@ -14,6 +14,7 @@ _TASK = Task(
     setup=sample.SETUP,
     require=sample.ORDER["require"],
     solution=sample.SOURCE,
+    params=sample.ORDER["params"],
     outputs=tuple(Output(one["name"], one["kind"]) for one in sample.ORDER["outputs"]),
     inputs=(Input("x"),),
     checks=(
@@ -53,8 +54,8 @@ def rehearse() -> dict[str, object]:
     with sample.untouched():
         judge = Judge(Exercise.unpacked(_packed()))
         judge.begin(sample.SOURCE)
-        for values in sample.VALUES:
-            judge.prepare({"candidates": [values], "seed": sample.SEED})
+        for draw in sample.DRAWS:
+            judge.prepare({"draw": draw, "seed": sample.SEED})
         for frame in frames:
             judge.take(frame)
         return judge.outcome()

@@ -16,6 +16,7 @@ import torch
 from graders.setup import Setup
 from graders.student import claims, execution
 from graders.texts import Texts
+from graders.trials import candidates
 from graders.wire import Frame
 
 
@@ -67,7 +68,7 @@ class StudentRun:
     def _run(self, *, keep_graphs: bool) -> tuple[dict[str, Any], execution.Ended]:
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
         self._begin_anew()
-        self._setup.run(self._trial["candidates"], names)
+        self._setup.run(candidates(self._order["params"], self._trial["draw"]), names)
         if not self._begun:
             self._begun = True
             self._ready()

@@ -25,7 +25,7 @@ import torch.nn as nn
 words = "ada bo cy".split()
 chars = sorted(set("".join(words)))
 ids = {c: i for i, c in enumerate(chars)}
-rows = 7
+rows = 20
 width = 4
 torch.manual_seed(0)
 starts = torch.randint(3, (4,), generator=torch.Generator().manual_seed(0))
@@ -49,11 +49,15 @@ h = found + places(torch.arange(3))
 best = (Layer(width)(h) @ table.weight.T).softmax(dim=-1).argmax(-1)
 text = f"{list(h.shape)} {h[0, 0]}"
 """
-VALUES: tuple[dict[str, Any], ...] = ({}, {"rows": 9})
+DRAWS = (None, 1)  # the lesson's data and others
 SEED = 1
 ORDER: dict[str, Any] = {
     "setup": SETUP,
     "require": "rows > 2",
+    "params": {
+        "words": {"kind": "words", "low": 5, "high": 10},
+        "rows": {"kind": "integer", "low": 19, "high": 30, "lesson": 20},
+    },
     "outputs": [
         {"name": "table", "kind": "table"},
         {"name": "places", "kind": "table"},
@@ -67,15 +71,15 @@ ORDER: dict[str, Any] = {
 
 
 def rehearse() -> list[tuple[Frame, Frame]]:
-    """Run the sample on two sets of values; claim and gradients of each. Nothing of it is left behind."""
+    """Run the sample on two trials; claim and gradients of each. Nothing of it is left behind."""
     with untouched():
-        return [_rehearse(values) for values in VALUES]
+        return [_rehearse(draw) for draw in DRAWS]
 
 
-def _rehearse(values: dict[str, Any]) -> tuple[Frame, Frame]:
+def _rehearse(draw: int | None) -> tuple[Frame, Frame]:
     # each a first trial: from the second on a run is silenced, which cannot be undone
     run = StudentRun(ORDER, Program(SOURCE), ready=lambda: None, folders=False)
-    return run.execute({"candidates": [values]}), run.gradients(SEED)
+    return run.execute({"draw": draw}), run.gradients(SEED)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ def test_rehearsal_passes_all_its_checks() -> None:
     checks = outcome["checks"]
     assert isinstance(checks, list)
     assert [one["status"] for one in checks] == ["passed"] * 7
-    assert outcome["report"] == "[4, 3, 4] 40 True\n"
+    assert outcome["report"] == "[4, 3, 4] 92 True\n"
 
 
 def test_rehearsal_leaves_nothing_behind(
