@@ -7,10 +7,12 @@ Theory of operation
 Processes. The trusted parent (a slot of the worker) has two warm processes ("zygotes",
 `graders.zygote`), one for students' code and one for judges: torch imported, an empty environment,
 one thread, no secret, and neither ever runs a student's or an author's line. For each submission
-one fork of each is made, mostly ahead of time; it raises its walls (`graders.sandbox.walls`), runs
-a sample of ours to touch the pages it will need (`graders.student.rehearsal`), and only then reads
-its order. So a run can never lower what was there before its first byte, and what a judge knows is
-not in any student's memory, not even as a page shared with the parent.
+a fork of the first is made, mostly ahead of time, and for each exercise one of the second, which is
+kept while all is well (`graders.judges` says why that is safe). A fork raises its walls
+(`graders.sandbox.walls`), runs a sample of ours to touch the pages it will need
+(`graders.student.rehearsal`), and only then reads its order. So a run can never lower what was there
+before its first byte, and what a judge knows is not in any student's memory, not even as a page
+shared with the parent.
 
 Pipes. Parent and zygote speak over one socket, which every fork closes first. A run has five
 descriptors (`descriptors`): /dev/null, one pipe for what it prints, one for its orders, one for its
@@ -66,8 +68,9 @@ is over 1 ms: Landlock's rules are kept open and seccomp's program compiled in t
 run only names its folder and its process id. A session of its own (setsid) was dropped: the kernel
 takes 2 ms to make one, and a process group does what we want of it.
 
-Nothing survives. A fork ends with its run, so threads, timers, exit hooks, patched modules and set
-flags are gone with its memory. After a run that did not end cleanly the zygote must answer; if it
+Nothing survives. A student's fork ends with its run, so threads, timers, exit hooks, patched modules
+and set flags are gone with its memory. A judge that outlives a submission has run none of its code.
+After a run that did not end cleanly the zygote must answer; if it
 does not, or has died, or has made 5000 forks, it is replaced (`graders.places`).
 
 Required are seccomp and Landlock; `graders.proof` tries all of it in a real run before a worker
