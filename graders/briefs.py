@@ -29,12 +29,18 @@ class Brief:
         """A student's job: `source`, and the first trial."""
         return Frame(FrameType.JOB, {**self.student, "source": source, "trial": trial}, self.student_texts)
 
-    def for_judge(self, source: str, *, opened: bool) -> Frame:
-        """A judge's job; `opened`: it has had one of this exercise before, and so the exercise."""
+    def for_judge(self, submission: dict[str, Any], *, opened: bool) -> Frame:
+        """
+        A judge's job.
+
+        Args:
+            submission: the student's text as `source`, and all `trials`.
+            opened: it has had one of this exercise before, and so the exercise.
+        """
         if opened:
-            return Frame(FrameType.JOB, {"source": source})
+            return Frame(FrameType.JOB, submission)
         whole = {} if self.judge_texts else {"task": self.task.as_json}
-        return Frame(FrameType.JOB, {**whole, "source": source}, self.judge_texts)
+        return Frame(FrameType.JOB, {**whole, **submission}, self.judge_texts)
 
     @property
     def key(self) -> tuple[str, int]:

@@ -9,7 +9,7 @@ The trusted parent: from a source text to a Report, through two warm processes.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -117,13 +117,11 @@ class Grader:
         trials = draw_trials(task, seed)
         with self._places.take("student", _budget(task.limits)) as run:
             run.give(brief.for_student(source, _data(trials[0])))
-            with self._judges.take(brief, source) as judging:
-                judge = judging.run
-                for trial in trials:
-                    judge.give(Frame(FrameType.TRIAL, {**_data(trial), "seed": trial.seed}))
-                handed = _converse(run, task, trials, output=output, judge=judge)
+            submission = {"source": source, "trials": [asdict(trial) for trial in trials]}
+            with self._judges.take(brief, submission) as judging:
+                handed = _converse(run, task, trials, output=output, judge=judging.run)
                 ran = time.perf_counter()
-                outcome = _judge(judge, handed) if handed.claims else {}
+                outcome = _judge(judging.run, handed) if handed.claims else {}
                 judging.well = handed.ended is None and "checks" in outcome
         self._after(handed)
         judged = time.perf_counter()

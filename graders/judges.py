@@ -20,6 +20,7 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from graders.briefs import Brief
 from graders.places import Budget, Place, Places
@@ -47,9 +48,9 @@ class Judging:
         """Its process."""
         return self.place.run
 
-    def begin(self, source: str) -> None:
+    def begin(self, submission: dict[str, Any]) -> None:
         """Tell it of the next submission. Raises GraderFault."""
-        self.run.give(self.brief.for_judge(source, opened=self.submissions > 0))
+        self.run.give(self.brief.for_judge(submission, opened=self.submissions > 0))
         self.submissions += 1
         self.well = False
 
@@ -70,8 +71,17 @@ class Judges:
         self._kept: dict[tuple[str, int], Judging] = {}
 
     @contextmanager
-    def take(self, brief: Brief, source: str) -> Iterator[Judging]:
-        """A judge that has been told of this submission; it is kept if it is `well` at the end. Raises GraderFault."""
+    def take(self, brief: Brief, submission: dict[str, Any]) -> Iterator[Judging]:
+        """
+        A judge that has been told of a submission; it is kept if it is `well` at the end.
+
+        Args:
+            brief: of the exercise.
+            submission: as `Brief.for_judge` wants it.
+
+        Raises:
+            GraderFault: it cannot be started.
+        """
         judging = self._kept.pop(brief.key, None)
         if judging is not None and (judging.brief is not brief or not judging.run.alive()):
             self._places.leave(judging.place)
@@ -80,7 +90,7 @@ class Judges:
             place = self._places.enter("judge", JUDGE_BUDGET)
             judging = Judging(place, brief, first_bytes=place.run.resident_bytes())
         try:
-            judging.begin(source)
+            judging.begin(submission)
             yield judging
         except BaseException:
             self._places.leave(judging.place)

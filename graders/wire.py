@@ -31,7 +31,7 @@ class FrameType(IntEnum):
     CLAIM = 2  # student -> parent: what one trial made
     PROBE = 3  # parent -> student: seed of the random cotangent
     GRADIENTS = 4  # student -> parent: what the cotangent gave
-    TRIAL = 5  # parent -> student or judge: the next trial's parameters
+    TRIAL = 5  # parent -> student: the next trial
     TRIAL_CLAIM = 6  # parent -> judge: what the student's process handed over for one trial
     OUTCOME = 7  # judge -> parent
     END = 9  # parent -> judge: no more claims come

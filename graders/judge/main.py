@@ -7,6 +7,7 @@ submission to its exercise after the other.
 
 import gc
 import random
+from typing import Any
 
 import torch
 
@@ -50,10 +51,9 @@ def main(inlet: int, outlet: int) -> None:
             return
         if judge is None:
             judge = Judge(_exercise(order))
-        judge.begin(order.body["source"])
-        amiss: dict[str, object] = {}
+        amiss = _begun(judge, order.body)
         while (frame := wire.receive(inlet)).type is not FrameType.END:  # to the end, or the parent could not go on
-            amiss = amiss or _heed(judge, frame)
+            amiss = amiss or _taken(judge, frame)
         wire.send(outlet, Frame(FrameType.OUTCOME, amiss or judge.outcome()))
 
 
@@ -68,14 +68,19 @@ def _compiled(task: Task) -> Frame:
     return Frame(FrameType.COMPILED, {"judge_bytes": len(judge)}, judge + for_student(task))
 
 
-def _heed(judge: Judge, frame: Frame) -> dict[str, object]:
-    """Prepare a trial or judge a claim; what is said instead of an outcome if that cannot be done."""
-    if frame.type is FrameType.TRIAL:
-        try:
-            judge.prepare(frame.body)
-        except Exception as fault:  # noqa: BLE001  whatever an author's code raises
-            return {"fault": f"{type(fault).__name__}: {fault}"[:2000]}
-        return {}
+def _begun(judge: Judge, submission: dict[str, Any]) -> dict[str, object]:
+    """Prepare all trials; what is said instead of an outcome if that cannot be done."""
+    judge.begin(submission["source"])
+    try:
+        for trial in submission["trials"]:
+            judge.prepare(trial)
+    except Exception as fault:  # noqa: BLE001  whatever an author's code raises
+        return {"fault": f"{type(fault).__name__}: {fault}"[:2000]}
+    return {}
+
+
+def _taken(judge: Judge, frame: Frame) -> dict[str, object]:
+    """Judge a claim; what is said instead of an outcome if that cannot be done."""
     try:
         return {} if judge.take(frame) else {"refused": True}
     except ClaimRefused:
