@@ -62,6 +62,9 @@ class Made:
         return self.tensor is not None
 
 
+MISSING = Made("missing")
+
+
 @dataclass(frozen=True)
 class Fault:
     """The exception that ended the student's code."""
@@ -91,7 +94,7 @@ class Claim:
 
     def made(self, name: str) -> Made:
         """What stands under an output's name."""
-        return self.outputs.get(name, Made("missing"))
+        return self.outputs.get(name, MISSING)
 
 
 def read(order: dict[str, Any], made: Frame, found: Frame | None) -> Claim:

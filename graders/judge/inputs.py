@@ -2,14 +2,14 @@
 
 import torch
 
-from graders.judge.claimed import Claim, Made
+from graders.judge.claimed import MISSING, Claim, Made
 from graders.judge.reference import Names
 from graders.task import Task
 
 
 def spoilt_input(task: Task, names: Names, claim: Claim, name: str) -> bool:
     """Has the student put something under an input's name that nothing can be computed from?"""
-    made = claim.inputs.get(name, Made("missing"))
+    made = claim.inputs.get(name, MISSING)
     own = names[name]
     if _same_values(made, own):
         return False

@@ -131,6 +131,7 @@ class Programs:
         self._probe, self._texts = task.probe, texts or Texts()
         self._starts = tuple(dict.fromkeys(one for check in task.checks for leaf in check.leaves for one in leaf.given))
         self._made_from = made_from(task.solution, task.setup, self._texts) if not task.probe else {}
+        self._serving: dict[tuple[str, tuple[str, ...]], list[tuple[str, ...]]] = {}
         self._known: dict[tuple[str, frozenset[str]], tuple[AdoptingProgram, AdoptingProbe]] = {}
 
     def run(self, source: str, adopted: frozenset[str], names: Names) -> Ended:
@@ -139,8 +140,11 @@ class Programs:
 
     def serving(self, of: str, adopted: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Other starts of the solution, asked for by some check, from which an output comes out as from this one."""
-        given = frozenset(adopted)
-        return [one for one in self._starts if serves(self._made_from, of, given=given, wider=frozenset(one))]
+        key = of, adopted
+        if key not in self._serving:
+            given, made = frozenset(adopted), self._made_from
+            self._serving[key] = [one for one in self._starts if serves(made, of, given=given, wider=frozenset(one))]
+        return self._serving[key]
 
     def compiled(self, source: str, adopted: frozenset[str]) -> tuple[AdoptingProgram, AdoptingProbe]:
         """The text and the probe with these names adopted."""
@@ -195,6 +199,7 @@ class Reference:
         self._start = start
         self._runs: dict[tuple[str, ...], tuple[Names, Adoption] | None] = {}
         self._gradients: dict[tuple[str, int, tuple[str, ...]], dict[str, torch.Tensor | None]] = {}
+        self._cotangents: dict[tuple[tuple[int, ...], int], torch.Tensor] = {}
 
     def given(self, adopted: tuple[str, ...], *, of: str) -> tuple[Names, Adoption] | None:
         """
@@ -240,9 +245,16 @@ class Reference:
         value, leaves = names.get(of), {to: leaf for to, leaf in adoption.leaves.items() if leaf.requires_grad}
         if not leaves or not isinstance(value, torch.Tensor) or not value.requires_grad:
             return {}
-        total = (value * claims.cotangent(value.shape, seed).to(value.dtype)).sum()
-        made = torch.autograd.grad(total, list(leaves.values()), retain_graph=True, allow_unused=True)
+        # given as the gradient of `value`, r is just what comes of (value * r).sum(), without making that
+        r = self._cotangent(tuple(value.shape), seed).to(value.dtype)
+        made = torch.autograd.grad(value, list(leaves.values()), r, retain_graph=True, allow_unused=True)
         return dict(zip(leaves, made, strict=True))
+
+    def _cotangent(self, shape: tuple[int, ...], seed: int) -> torch.Tensor:
+        """The random r, drawn once for all outputs of a shape."""
+        if (shape, seed) not in self._cotangents:
+            self._cotangents[shape, seed] = claims.cotangent(shape, seed)
+        return self._cotangents[shape, seed]
 
     def variant(self, code: str, seed: int) -> Claim | None:
         """What a wrong variant would have handed over, on the student's tables; None if it cannot be the one."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
-from graders.judge.claimed import Claim, Made
+from graders.judge.claimed import MISSING, Claim, Made
 from graders.judge.compare import coarseness
 from graders.judge.explain import explain
 from graders.judge.inputs import spoilt_input
@@ -171,7 +171,7 @@ class Trial:
         spoilt = spoilt_input(self.task, self.names, self.claim, name)
         if not spoilt:
             return None
-        made = self.claim.inputs.get(name, Made("missing"))
+        made = self.claim.inputs.get(name, MISSING)
         was = claims.table_of(self.names.get(name))[0]
         now = f"it now has the shape {list(made.shape)}" if made.kind == "tensor" else "it is no tensor any more"
         if was is not None and made.kind == "tensor" and tuple(was.shape) == made.shape:

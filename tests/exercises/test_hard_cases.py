@@ -135,6 +135,16 @@ def test_table_of_huge_numbers_is_told_once(grade: Grade, solution: str) -> None
     assert (found["token-table"], found["position-table"]) == ("failed", "passed")
 
 
+@pytest.mark.parametrize("number", ["1.0", "100.0"])
+def test_number_in_the_place_of_a_table_is_told_by_its_shape(grade: Grade, number: str) -> None:
+    """A number alone has no rows; it is said so of the table that it stands for, whatever is beside it."""
+    small = "token_emb = nn.Parameter(torch.randn(vocab_size, n_embd) * 2e-4)\n"
+    report = grade(small + f"pos_emb = nn.Parameter(torch.tensor({number}))\ntok, pos = token_emb[x], pos_emb\n" + SUM)
+    assert report.verdict is Verdict.FAILED
+    told = {check.id: check.message for check in report.checks}
+    assert told["position-table"] == "`pos_emb` is [], but it should be [8, 32] (position, channel)."
+
+
 def test_long_thin_tensors_cost_the_judge_nothing(grade: Grade, solution: str) -> None:
     """Added together they would make 64 million numbers, again for each of the author's expressions."""
     thin = "tok = torch.randn(8000, 1)\npos = torch.randn(1, 8000)\nh = torch.randn(8000, 1)\n"

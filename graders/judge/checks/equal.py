@@ -119,7 +119,7 @@ def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
         if not _can_learn(trial, check, table):
             continue
         found = trial.claim.gradients.get(f"{check.of}>{table}")
-        if found == "none":
+        if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
             return failed(
                 f"`{check.of}` has the right numbers, but it is cut off from `{table}`: no gradient gets back to it. "
                 "Either it was not made from that table, or something on the way drops the gradient (`.data`, "

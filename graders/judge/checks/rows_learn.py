@@ -14,7 +14,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
         lacking = check.of if of.kind != "tensor" else check.to
         return not_run(f"`{lacking}` is needed to see which rows of `{check.to}` learn.")
     found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
-    if found == "none":
+    if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
         return failed(why_cut(check, of, to))
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
     if not isinstance(found, torch.Tensor) or expected is None or found.shape[:1] != expected.shape[:1]:

@@ -1,5 +1,7 @@
 """Is a table there, with the right number of rows and columns, and fit to show anything?"""
 
+import math
+
 import torch
 
 from graders.judge import words
@@ -38,9 +40,8 @@ def _lost_beside(trial: Trial, name: str, table: torch.Tensor) -> str:
         beside = trial.made(other).tensor
         if beside is None or not beside.numel() or not table.numel() or not beside.is_floating_point():
             continue
-        if _degenerate(beside):  # its own check says so, and one fault is told once
-            continue
-        if float(table.abs().max()) < _LEAST_SHARE * float(beside.abs().max()):
+        lost = _largest(table) < _LEAST_SHARE * _largest(beside)
+        if lost and not _degenerate(beside):  # if it is, its own check says so, and one fault is told once
             return (
                 f"holds numbers over ten thousand times smaller than those of `{other}`, so what is made of both shows "
                 "nothing of it. Let both start at random, with numbers around 1 or 0.02."
@@ -60,17 +61,25 @@ def _swapped(actual: tuple[int, ...], expected: tuple[int, ...]) -> str:
 
 def _degenerate(table: torch.Tensor) -> str:
     """With such a table a wrong look-up gives the right numbers, so it proves nothing."""
-    if not bool(torch.isfinite(table).all()):
+    largest = _largest(table)
+    if not math.isfinite(largest):
         return "holds numbers that are not finite (nan or inf), so nothing can be computed from it."
-    largest = float(table.abs().max()) if table.numel() else 1.0
     if 0 < largest < _SMALLEST or largest > _LARGEST:
         return (
             f"holds numbers up to {largest:.0e}: beside such numbers a wrong step cannot be told from a right one. Let "
             "the rows start at random, with numbers around 1 or 0.02."
         )
-    if table.shape[0] > 1 and bool((table == table[0]).all()):
+    if table.dim() and table.shape[0] > 1 and bool((table == table[0]).all()):
         return (
             "has the same numbers in every row, so no row can be told from another and nothing that is looked up in it "
             "can be judged. Let the rows start at random."
         )
     return ""
+
+
+def _largest(table: torch.Tensor) -> float:
+    """The largest number, signs aside: nan or inf where one of them is, and 1 where there are none."""
+    if not table.numel():
+        return 1.0
+    least, most = table.aminmax()  # in one pass, and both are nan where any number is
+    return max(abs(float(least)), abs(float(most)))
