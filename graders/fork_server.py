@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from graders import huge_pages
+from graders import holes, huge_pages
 from graders.sandbox import descriptors, privileges
 from graders.sandbox.walls import Walls
 
@@ -70,6 +70,7 @@ def serve(entry: Entry, around: Surroundings) -> None:
     _hide_platform()
     gc.collect()
     gc.freeze()  # else the first collection in a fork copies every page of the heap
+    holes.fill()
     huge_pages.collapse()
     control = socket.socket(fileno=around.descriptor)
     unburied: set[int] = set()
