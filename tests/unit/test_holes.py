@@ -9,9 +9,9 @@ _IN_A_PROCESS_OF_ITS_OWN = """
 from graders import holes
 kept = [str(number) * (number % 13) for number in range(50_000)]
 del kept[::2]
-before = sum(size * free for size, free in holes._python_holes())
+before = sum(size * free for size, free in holes._python_holes() if size < 512)
 holes.fill()
-after = sum(size * free for size, free in holes._python_holes())
+after = sum(size * free for size, free in holes._python_holes() if size < 512)  # a new arena is counted as 512s
 print(before > 10 * after, before)
 """
 
