@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from graders import huge_pages
+from graders import holes, huge_pages
 from graders.sandbox import descriptors, privileges
 from graders.sandbox.walls import Walls
 
@@ -67,9 +67,12 @@ def serve(entry: Entry, around: Surroundings) -> None:
     entry.warm_up()
     libraries = [str(Path(os.__file__).parent), around.packages]
     walls = Walls.prepare(libraries, scratch=around.scratch, own_world=around.own_world, unsafe=around.unsafe)
+    tempfile.tempdir = None  # a run finds its own, by TMPDIR
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # for the runs: another may have been inherited
     _hide_platform()
     gc.collect()
     gc.freeze()  # else the first collection in a fork copies every page of the heap
+    holes.fill()
     huge_pages.collapse()
     control = socket.socket(fileno=around.descriptor)
     unburied: set[int] = set()
@@ -105,32 +108,33 @@ def _hide_platform() -> None:
 
 def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *, walls: Walls, entry: Entry) -> None:
     me = os.getpid()
+    # what can be made before the fork is, for a page that is written to after it has to be copied
+    # what libraries keep for themselves, caches and temporary files, goes into the run's own folder
+    os.environ.update({"HOME": order["scratch"], "TMPDIR": order["scratch"]})
+    ruleset = walls.files.ruleset(order["scratch"]) if walls.files is not None else None
     pid = os.fork()
     if pid == 0:
         try:
             control.close()
-            _become_run(order, received, walls=walls, entry=entry, parent=me)
+            _become_run(order, received, ruleset, walls=walls, entry=entry, parent=me)
         except BaseException:  # noqa: BLE001  whatever happens, a fork never returns into the loop
             if not entry.underway():
                 traceback.print_exc()  # for the parent, as the reason of a grader fault
         os._exit(_FAULT_STATUS)
-    for one in received:
+    for one in (*received, *([] if ruleset is None else [ruleset])):
         os.close(one)
     pidfd = os.pidfd_open(pid)  # cannot be stale: only this process reaps
     socket.send_fds(control, [json.dumps({"pid": pid}).encode()], [pidfd])
     os.close(pidfd)
 
 
-def _become_run(order: dict[str, Any], received: list[int], *, walls: Walls, entry: Entry, parent: int) -> None:
+def _become_run(
+    order: dict[str, Any], received: list[int], ruleset: int | None, *, walls: Walls, entry: Entry, parent: int
+) -> None:
     privileges.die_with_parent(parent)
     os.setpgid(0, 0)  # not setsid: a session costs milliseconds, and the warm process has left its parent's already
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     inlet, outlet, printed = received
     os.chdir(order["scratch"])  # before the user changes: the way there may be open to us only
-    # what libraries keep for themselves, caches and temporary files, goes into the run's own folder
-    os.environ.update({"HOME": order["scratch"], "TMPDIR": order["scratch"]})
-    tempfile.tempdir = None
-    ruleset = walls.files.ruleset(order["scratch"]) if walls.files is not None else None
     descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, ruleset=ruleset)
     walls.enclose(
         None if ruleset is None else descriptors.RULESET,

@@ -26,6 +26,9 @@ class _Sets(ctypes.Structure):
     _fields_ = (("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32))
 
 
+_TwoSets = _Sets * 2  # of 32 capabilities each
+
+
 def uid_for(number: int) -> int | None:
     """The user that slot `number` of this process runs as; None where we may not change users."""
     if os.geteuid() != 0:
@@ -56,7 +59,7 @@ def assume(uid: int | None, *, all_open: bool) -> None:
 
 def _keep(capabilities: int) -> None:
     header = _Header(_CAPABILITIES_V3, 0)
-    sets = (_Sets * 2)(_Sets(capabilities, capabilities, 0), _Sets(0, 0, 0))
+    sets = _TwoSets(_Sets(capabilities, capabilities, 0), _Sets(0, 0, 0))
     kernel.syscall(_CAPSET, ctypes.byref(header), ctypes.byref(sets))
 
 

@@ -5,6 +5,7 @@ import os
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+_libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 
 PR_SET_PDEATHSIG = 1
 PR_SET_KEEPCAPS = 8
@@ -15,9 +16,7 @@ PR_GET_NO_NEW_PRIVS = 39
 
 def prctl(option: int, second: int = 0, third: int = 0) -> int:
     """Set a trait of this process. Raises OSError."""
-    zero = ctypes.c_ulong(0)
-    result = _libc.prctl(option, ctypes.c_ulong(second), ctypes.c_ulong(third), zero, zero)
-    return _checked(result, "prctl")
+    return _checked(_libc.prctl(option, second, third, 0, 0), "prctl")
 
 
 def syscall(number: int, *arguments: object) -> int:

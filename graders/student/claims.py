@@ -128,7 +128,7 @@ class _Look:
         storage = value.untyped_storage().data_ptr()
         facts["storage"] = self._storages.setdefault(storage, len(self._storages))
         plain = value.detach().resolve_conj().resolve_neg().to("cpu")
-        self.tensors[key] = plain.clone(memory_format=torch.contiguous_format)
+        self.tensors[key] = plain.contiguous()
         return facts
 
 
@@ -254,6 +254,7 @@ def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> di
     if not learning:
         return found
     try:
+        # not of `of` itself with r given: its hooks would run even where no way leads to a table
         total = (of * cotangent(of.shape, seed).to(of.dtype)).sum()
         made: Sequence[torch.Tensor | None] = torch.autograd.grad(
             total, list(learning.values()), retain_graph=True, allow_unused=True
