@@ -3,8 +3,9 @@ How many verdicts a second, and how much memory for one slot more?
 
     .venv/bin/python benchmarks/throughput.py [--verdicts 200] [--slots 2]
 
-A full queue: each slot grades right code as soon as the last verdict is out. In turn with that, fresh Pythons do the
-same work without walls, as many at once as there are slots, so that the ratio means something on a shared machine.
+A full queue: each slot grades right code as soon as the last verdict is out. In turn with that, as many at once as
+there are slots, fresh Pythons do the same work without walls, and bare forks do the least that a fork can
+(`benchmarks/bare_fork.py`), so that the ratios mean something on a shared machine of whatever speed.
 Memory is the proportional set size of all warm processes, with one slot and with two.
 """
 
@@ -28,6 +29,8 @@ from graders.trials import new_seed
 
 EXERCISE = ROOT / "exercises/embeddings/token-and-position/token-and-position-embeddings"
 FRESH = Path(__file__).with_name("fresh_process.py")
+BARE = Path(__file__).with_name("bare_fork.py")
+BARE_FORKS = 40  # a process, each time
 PARTS = 4  # the two ways take turns so often
 
 
@@ -53,16 +56,19 @@ def measure(task: Task, source: str, *, folder: Path, count: int, slots: int) ->
         graders.append(Grader(scratch=folder / str(number)).__enter__())
         busy([graders[-1]], task, source, each=5)
         memory_mib.append(family_mib())
-    warm_s = fresh_s = 0.0
+    warm_s = fresh_s = bare_s = 0.0
     for _ in range(PARTS):
         warm_s += busy(graders, task, source, each=count // PARTS // slots)
         fresh_s += fresh(order, slots)
+        bare_s += bare(order, slots)
     for grader in graders:
         grader.__exit__()
     done = count // PARTS // slots * slots * PARTS
     per_s, fresh_per_s = done / warm_s, PARTS * slots / fresh_s
     print(f"{slots} slots on {os.cpu_count()} cores: {per_s:.1f} verdicts/s over {done} verdicts of three trials")
     print(f"fresh Pythons, {slots} at once, no walls: {fresh_per_s:.2f} verdicts/s; ratio {per_s / fresh_per_s:.1f}")
+    bare_per_s = PARTS * slots * BARE_FORKS / bare_s
+    print(f"bare forks, {slots} at once, one trial, no walls: {bare_per_s:.1f}/s; ratio {per_s / bare_per_s:.2f}")
     print(f"memory (PSS): first slot {memory_mib[0]:.0f} MiB", end="")
     print("".join(f", one more {b - a:.0f} MiB" for a, b in itertools.pairwise(memory_mib)))
 
@@ -88,12 +94,25 @@ def busy(graders: list[Grader], task: Task, source: str, *, each: int) -> float:
 def fresh(order: Path, at_once: int) -> float:
     """Seconds in which so many new Pythons grade one each."""
     begun = time.perf_counter()
-    command, environment = [sys.executable, str(FRESH), str(order)], {**os.environ, "PYTHONPATH": str(ROOT)}
-    running = [subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) for _ in range(at_once)]
-    for one in running:
-        if one.wait():
-            raise SystemExit("a fresh process failed")
+    said([str(FRESH), str(order)], at_once)
     return time.perf_counter() - begun
+
+
+def bare(order: Path, at_once: int) -> float:
+    """Seconds in which so many processes make `BARE_FORKS` forks each; the slowest counts."""
+    return max(float(one) for one in said([str(BARE), str(order), str(BARE_FORKS)], at_once))
+
+
+def said(script: list[str], at_once: int) -> list[str]:
+    """Run a script in so many Pythons at once; what each printed."""
+    command, environment = [sys.executable, *script], {**os.environ, "PYTHONPATH": str(ROOT)}
+    running = [
+        subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(at_once)
+    ]
+    printed = [one.communicate()[0] for one in running]
+    if any(one.returncode for one in running):
+        raise SystemExit(f"{script[0]} failed")
+    return printed
 
 
 def family_mib() -> float:

@@ -39,7 +39,7 @@ class StudentRun:
             order: what `Task.student_part` gives.
             program: the student's.
             ready: called once, right before the student's code runs for the first time.
-            folders: give each trial an empty folder of its own below the present one.
+            folders: run each trial in an empty folder: the present one, or once there is something in it, one below.
             texts: those of the author's that are compiled already.
         """
         self._order, self._program, self._ready = order, program, ready
@@ -50,7 +50,7 @@ class StudentRun:
         self._names: dict[str, Any] = {}
         self._trial: dict[str, Any] = {}
         self._home = os.getcwd()  # noqa: PTH109  a plain text: a student may replace pathlib
-        self._folders = 0 if folders else None
+        self._folders = folders
         self._randomness = random.getstate(), torch.get_rng_state()
 
     def execute(self, trial: dict[str, Any]) -> Frame:
@@ -82,12 +82,15 @@ class StudentRun:
         torch.set_default_device(None)  # not "cpu", which would look into every call from then on
         random.setstate(self._randomness[0])
         torch.set_rng_state(self._randomness[1])
-        if self._folders is None:
-            return
-        self._folders += 1
-        folder = f"{self._home}/{self._folders}"
+        if self._folders:
+            os.chdir(self._empty_folder())
+
+    def _empty_folder(self) -> str:
+        if not os.listdir(self._home):  # noqa: PTH208  as in most runs: a folder made and removed costs half a millisecond
+            return self._home
+        folder = f"{self._home}/{os.urandom(8).hex()}"  # not one that the student's code may have made
         os.mkdir(folder)  # noqa: PTH102
-        os.chdir(folder)
+        return folder
 
     def gradients(self, seed: int) -> Frame:
         """Answer the random probe with the gradients that the order asks for."""

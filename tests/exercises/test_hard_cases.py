@@ -9,6 +9,7 @@ from graders.report import Report, Verdict
 Grade = Callable[..., Report]
 TABLES = "token_emb = nn.Embedding(vocab_size, n_embd)\npos_emb = nn.Embedding(block_size, n_embd)\n"
 STEPS = "tok = token_emb(x)\npos = pos_emb(torch.arange(block_size))\n"
+LOOKS = "import os\nassert not os.listdir('.'), 'somebody was here'\n"
 SUM = "h = tok + pos\n"
 
 RIGHT = {
@@ -20,6 +21,7 @@ RIGHT = {
     "bfloat16 by default": "torch.set_default_dtype(torch.bfloat16)\n" + TABLES + STEPS + SUM,
     "gradients switched off at the end": TABLES + STEPS + SUM + "torch.set_grad_enabled(False)\n",
     "a file made once": TABLES + STEPS + SUM + "open('notes.txt', 'x').close()\n",
+    "a file looked for before it is made": TABLES + STEPS + SUM + LOOKS + "open('2', 'x').close()\n",
     "x as another type": TABLES
     + "x = x.to(torch.int16)\ntok = token_emb(x.long())\n"
     + STEPS.splitlines()[1]
