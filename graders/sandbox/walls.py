@@ -44,7 +44,7 @@ class Walls:
             OSError: seccomp or Landlock is missing on this machine.
         """
         paths = [Path(one).resolve() for one in (*libraries, *_LIBRARIES, *_PROCESSOR_FACTS, *_DEVICES)]
-        paths += [Path("/proc"), Path("/tmp")] if own_world else []  # noqa: S108  empty, and only to be looked at
+        paths += [Path("/proc")] if own_world else []
         files, program = None, None
         with contextlib.suppress(*((OSError,) if unsafe else ())):
             program = syscalls.compile_filter()

@@ -112,6 +112,18 @@ def test_what_a_wrong_variant_does_to_the_judge_changes_no_later_verdict(grader:
     assert _untimed(reports[1]) == _untimed(reports[3])
 
 
+def test_student_cannot_read_what_a_kept_judge_has_written(grader: Grader) -> None:
+    """Judge and student of a slot are one user to the kernel, and both are there at once."""
+    writes = (
+        "import os\nwith open('answer.txt', 'w') as file: file.write('secret')\nprint(os.path.abspath('answer.txt'))"
+    )
+    task = dataclasses.replace(TASK, exercise="writing", report=writes)
+    written = grader.grade(task, RIGHT, seed="1").report.strip()
+    assert written.endswith("answer.txt")
+    assert "PermissionError" in str(grader.grade(task, f"print(open({written!r}).read())", seed="1").error)
+    assert judged_by(grader, task).strip() == written  # it was there all the time
+
+
 def test_exercise_whose_solution_fails_is_our_fault_each_time(grader: Grader) -> None:
     """A judge that has found its own exercise wanting is not asked again, and the student is told nothing wrong."""
     broken = dataclasses.replace(TASK, exercise="broken", solution="doubled = 1 / 0")
