@@ -27,8 +27,8 @@ from graders.places import Budget, Place, Places
 from graders.runs import Run
 
 JUDGE_TIME_S = 20.0  # for one submission, kept from outside
-JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=300.0)  # in all its life, of which the kernel counts the CPU's part
 SUBMISSIONS_BEFORE_NEW = 200
+JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=JUDGE_TIME_S * SUBMISSIONS_BEFORE_NEW)  # in all its life
 _KEPT = 4
 _GROWN_BYTES = 128 * 1024 * 1024
 
@@ -57,7 +57,7 @@ class Judging:
     def worth_keeping(self) -> bool:
         """Is it as good as a new one?"""
         with contextlib.suppress(OSError, IndexError, ValueError):
-            grown_bytes = self.run.resident_bytes() - self.first_bytes
+            grown_bytes = self.run.resident_bytes(files=False) - self.first_bytes
             return self.well and self.submissions < SUBMISSIONS_BEFORE_NEW and grown_bytes < _GROWN_BYTES
         return False  # gone
 
@@ -88,7 +88,7 @@ class Judges:
             judging = None
         if judging is None:
             place = self._places.enter("judge", JUDGE_BUDGET)
-            judging = Judging(place, brief, first_bytes=place.run.resident_bytes())
+            judging = Judging(place, brief, first_bytes=place.run.resident_bytes(files=False))
         try:
             judging.begin(submission)
             yield judging

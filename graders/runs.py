@@ -249,9 +249,18 @@ class Run:
         if _overfull(self._limit.folder):
             raise Ended("disk")
 
-    def resident_bytes(self) -> int:
-        """What the run holds in memory, shared pages too. Raises OSError, IndexError, ValueError: it has ended."""
-        return int(os.pread(self._statm, 128, 0).split()[1]) * _PAGE
+    def resident_bytes(self, *, files: bool = True) -> int:
+        """
+        What the run holds in memory, also what it shares with its warm process.
+
+        Args:
+            files: with what is in memory of libraries' files, which comes little by little.
+
+        Raises:
+            OSError, IndexError, ValueError: it has ended.
+        """
+        _, resident, of_files, *_ = os.pread(self._statm, 128, 0).split()
+        return (int(resident) - (0 if files else int(of_files))) * _PAGE
 
     def _gone(self) -> Ended:
         """It closed its pipe: it has ended or is about to; say how."""
