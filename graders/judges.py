@@ -16,7 +16,6 @@ So what a judge keeps is one exercise, opened once. It is ended instead of kept
 A judge of one exercise, or of another version of it, never sees another's texts.
 """
 
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ class Judging:
 
     place: Place
     brief: Brief
-    first_bytes: int  # resident when it began
+    first_bytes: int = 0  # of its own memory, once it has had a submission
     submissions: int = 0
     well: bool = False  # set once its outcome is in order: only then is it kept
 
@@ -56,10 +55,13 @@ class Judging:
 
     def worth_keeping(self) -> bool:
         """Is it as good as a new one?"""
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            grown_bytes = self.run.resident_bytes(files=False) - self.first_bytes
-            return self.well and self.submissions < SUBMISSIONS_BEFORE_NEW and grown_bytes < _GROWN_BYTES
-        return False  # gone
+        try:
+            now_bytes = self.run.resident_bytes(files=False)
+        except (OSError, ValueError):
+            return False  # gone
+        self.first_bytes = self.first_bytes or now_bytes
+        grown = now_bytes > self.first_bytes + _GROWN_BYTES
+        return self.well and not grown and self.submissions < SUBMISSIONS_BEFORE_NEW
 
 
 class Judges:
@@ -87,8 +89,7 @@ class Judges:
             self._places.leave(judging.place)
             judging = None
         if judging is None:
-            place = self._places.enter("judge", JUDGE_BUDGET)
-            judging = Judging(place, brief, first_bytes=place.run.resident_bytes(files=False))
+            judging = Judging(self._places.enter("judge", JUDGE_BUDGET), brief)
         try:
             judging.begin(submission)
             yield judging

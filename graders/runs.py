@@ -243,7 +243,7 @@ class Run:
             raise Ended("time")
         if output is not None:
             output.check()
-        with contextlib.suppress(OSError, IndexError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
             if self.resident_bytes() > self._limit.resident_bytes:
                 raise Ended("memory")
         if _overfull(self._limit.folder):
@@ -257,7 +257,7 @@ class Run:
             files: with what is in memory of libraries' files, which comes little by little.
 
         Raises:
-            OSError, IndexError, ValueError: it has ended.
+            OSError, ValueError: it has ended.
         """
         _, resident, of_files, *_ = os.pread(self._statm, 128, 0).split()
         return (int(resident) - (0 if files else int(of_files))) * _PAGE

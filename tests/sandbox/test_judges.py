@@ -97,9 +97,8 @@ def test_judge_that_has_grown_is_replaced(grader: Grader) -> None:
     """An author's text that keeps what it makes costs forks, and never the machine's memory."""
     hoarding = TASK.setup + "torch.kept = [*getattr(torch, 'kept', ()), torch.ones(80 * 2**20, dtype=torch.uint8)]\n"
     task = dataclasses.replace(TASK, exercise="hoarding", setup=hoarding, fresh_trials=0)
-    assert judged_by(grader, task) == judged_by(grader, task)  # the lesson's own data are made once
-    assert judged_by(grader, task, WRONG)
-    assert judged_by(grader, task) != judged_by(grader, task, WRONG)
+    seen = [judged_by(grader, task, WRONG) for _ in range(6)]  # 80 MiB more each
+    assert len(set(seen)) == 2
 
 
 def test_what_a_wrong_variant_does_to_the_judge_changes_no_later_verdict(grader: Grader) -> None:
