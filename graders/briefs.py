@@ -24,6 +24,7 @@ class Brief:
     student: dict[str, Any]
     student_texts: bytes = b""  # empty, as the next one, where compiling went wrong: each run does it itself
     judge_texts: bytes = b""
+    lasting: bool = True  # may its texts leave something behind in a judge's process?
 
     def for_student(self, source: str, trial: dict[str, Any]) -> Frame:
         """A student's job: `source`, and the first trial."""
@@ -75,4 +76,5 @@ class Briefs:
         size = made.body.get("judge_bytes")
         if made.type is not FrameType.COMPILED or not isinstance(size, int):
             return Brief(task, task.student_part())
-        return Brief(task, task.student_part(), made.tensors[size:], made.tensors[:size])
+        lasting = made.body.get("lasting") is not False
+        return Brief(task, task.student_part(), made.tensors[size:], made.tensors[:size], lasting)

@@ -157,6 +157,11 @@ class Grader:
         return self._places.restarts
 
     @property
+    def judges_begun(self) -> int:
+        """How many judges were started; the others had been kept."""
+        return self._judges.begun
+
+    @property
     def in_namespaces(self) -> bool:
         """Are the warm processes in worlds of their own?"""
         return self._places.namespaces

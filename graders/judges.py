@@ -4,11 +4,10 @@ The judges of one slot: for each exercise one, kept from one submission to the n
 A fork costs as much as judging itself: a process's tables are copied and torn down, and every page that is used is
 copied anew. A student's run pays that price because nothing that was near a student's code may live on. A judge never
 runs a student's code. It reads what a student's run hands over, which is bounded, typed and checked field by field
-(`graders.judge.claimed`), and runs its author's texts: the same ones for every submission to the exercise, after which
-all that they could have switched is put back (`graders.judge.course`).
+(`graders.judge.claimed`), and runs its author's texts: the same ones for every submission to the exercise, each time
+on names of their own. So what it keeps is one exercise, opened once. It is ended instead of kept
 
-So what a judge keeps is one exercise, opened once. It is ended instead of kept
-
+- where a text might do something that outlasts its run: change a module, a setting, a file (`graders.judge.lasting`);
 - when it is not done or has reported anything but an outcome: a fault, a claim that was not as it should be;
 - when the student's run did not end as a run should: what came from there is trusted least;
 - when it has grown, after so many submissions, and when others are more recent.
@@ -57,11 +56,13 @@ class Judging:
         """Is it as good as a new one?"""
         try:
             now_bytes = self.run.resident_bytes(files=False)
+            clean = not self.place.written_in()
         except (OSError, ValueError):
-            return False  # gone
+            return False  # gone, or closed to us
         self.first_bytes = self.first_bytes or now_bytes
         grown = now_bytes > self.first_bytes + _GROWN_BYTES
-        return self.well and not grown and self.submissions < SUBMISSIONS_BEFORE_NEW
+        fresh = clean and not grown and self.submissions < SUBMISSIONS_BEFORE_NEW
+        return self.well and fresh and not self.brief.lasting
 
 
 class Judges:
@@ -71,6 +72,7 @@ class Judges:
         """`places`: where they run."""
         self._places = places
         self._kept: dict[tuple[str, int], Judging] = {}
+        self.begun = 0  # how many were started
 
     @contextmanager
     def take(self, brief: Brief, submission: dict[str, Any]) -> Iterator[Judging]:
@@ -89,6 +91,7 @@ class Judges:
             self._places.leave(judging.place)
             judging = None
         if judging is None:
+            self.begun += 1
             judging = Judging(self._places.enter("judge", JUDGE_BUDGET), brief)
         try:
             judging.begin(submission)

@@ -6,9 +6,11 @@ arrive, and each claim is judged while the student's process is at its next tria
 """
 
 import builtins
-import dataclasses
+import random
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from graders.judge import outcome
 from graders.judge.claimed import read
@@ -17,7 +19,6 @@ from graders.judge.inputs import changed_inputs
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
 from graders.judge.reference import Names, Programs, Reference, Start
-from graders.judge.switches import Switches
 from graders.judge.trial import Trial
 from graders.setup import Setup
 from graders.trials import candidates
@@ -40,8 +41,9 @@ class Judge:
     """
     One exercise; of each submission to it, the trials one after the other.
 
-    What a submission's trials have left is let go when the next one begins, and what an author's texts can switch is
-    put back, so that it makes no difference how many came before.
+    What a submission's trials have left is let go when the next one begins: its data are drawn and the author's texts
+    run anew, so that it makes no difference how many came before. `graders.judge.lasting` says of which exercises that
+    holds; a judge of another has one submission only.
     """
 
     def __init__(self, exercise: Exercise) -> None:
@@ -51,8 +53,7 @@ class Judge:
         self._setup = Setup(self._task.setup, self._task.require, self._texts)
         self._programs = Programs(self._task, self._texts)
         self._order = self._task.student_part()
-        self._switches = Switches()
-        self._lesson: _Prepared | None = None
+        self._randomness = random.getstate(), torch.get_rng_state()
         self.begin("")
 
     def begin(self, source: str) -> None:
@@ -61,17 +62,11 @@ class Judge:
         self._prepared: list[_Prepared] = []
         self._trials: list[Trial] = []
         self._printed = ""
+        random.setstate(self._randomness[0])
+        torch.set_rng_state(self._randomness[1])
 
     def prepare(self, order: Order) -> None:
         """Run starting code and solution on the next trial, a `TrialOrder`. Raises ValueError: the solution fails."""
-        if not self._prepared and self._lesson is not None:  # the lesson's data are the same for all
-            self._prepared.append(dataclasses.replace(self._lesson, seed=order["seed"]))
-            return
-        self._prepared.append(self._prepare(order))
-        self._lesson = self._prepared[0]
-
-    def _prepare(self, order: Order) -> _Prepared:
-        self._switches.restore()
         names: Names = {"__name__": "__main__", "__builtins__": builtins}
         values = self._setup.run(candidates(self._task.params, order["draw"]), names)
         start = Start(names)
@@ -80,7 +75,7 @@ class Judge:
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-        return _Prepared(start, pure, values, order["seed"])
+        self._prepared.append(_Prepared(start, pure, values, order["seed"]))
 
     def take(self, frame: Frame) -> bool:
         """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""
@@ -117,8 +112,6 @@ class Judge:
         failed = {one.id for one in found if one.status is outcome.FAILED}
         wrong = bool(failed) or lesson.claim.fault is not None
         complete = len(trials) == 1 + task.fresh_trials
-        if wrong:
-            self._lesson = None  # wrong variants are run on its values, and may change them in place
         return {
             "checks": [outcome.as_json(one) for one in found],
             "misconception": outcome.as_json(recognise(trials, failed, self._wrong)) if wrong and complete else None,

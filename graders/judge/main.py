@@ -16,6 +16,7 @@ from graders.judge import rehearsal
 from graders.judge.claimed import ClaimRefused
 from graders.judge.compilation import Exercise, for_judge, for_student
 from graders.judge.course import Judge
+from graders.judge.lasting import lasting
 from graders.student import main as student
 from graders.task import Task
 from graders.wire import Frame, FrameType
@@ -63,9 +64,9 @@ def _exercise(order: Frame) -> Exercise:
 
 
 def _compiled(task: Task) -> Frame:
-    """The exercise for later runs of both kinds, as bytes."""
+    """The exercise for later runs of both kinds, as bytes, and whether a judge may have more than one submission."""
     judge = for_judge(task)
-    return Frame(FrameType.COMPILED, {"judge_bytes": len(judge)}, judge + for_student(task))
+    return Frame(FrameType.COMPILED, {"judge_bytes": len(judge), "lasting": lasting(task)}, judge + for_student(task))
 
 
 def _begun(judge: Judge, submission: dict[str, Any]) -> dict[str, object]:

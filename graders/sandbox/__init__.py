@@ -69,9 +69,9 @@ run only names its folder and its process id. A session of its own (setsid) was 
 takes 2 ms to make one, and a process group does what we want of it.
 
 Nothing survives. A student's fork ends with its run, so threads, timers, exit hooks, patched modules
-and set flags are gone with its memory. A judge that outlives a submission has run none of its code.
-After a run that did not end cleanly the zygote must answer; if it
-does not, or has died, or has made 5000 forks, it is replaced (`graders.places`).
+and set flags are gone with its memory. A judge that outlives a submission has run none of its code,
+and only texts that leave nothing behind. After a run that did not end cleanly the zygote must answer;
+if it does not, or has died, or has made 5000 forks, it is replaced (`graders.places`).
 
 Required are seccomp and Landlock; `graders.proof` tries all of it in a real run before a worker
 grades the first submission, and the worker refuses to go on if a deed gets through.

@@ -77,8 +77,11 @@ class Files:
         """
         ruleset = kernel.syscall(_CREATE_RULESET, ctypes.byref(self._wanted), self._size, 0)
         own = _rule(Path(writable), (READ_WRITE | _TRUNCATE) & self._handled)
-        for rule in (*self._rules, own):
-            kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
+        try:
+            for rule in (*self._rules, own):
+                kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
+        finally:
+            os.close(own.parent)
         return ruleset
 
 

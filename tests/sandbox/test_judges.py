@@ -1,6 +1,8 @@
-"""A judge is kept from one submission to the next, and no verdict shows it."""
+"""A judge is kept from one submission to the next where that can make no difference, and then no verdict shows it."""
 
 import dataclasses
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,43 +22,30 @@ TASK = Task(
     outputs=(Output("doubled", dtype="whole"), Output("weight", "table")),
     inputs=(Input("ids"),),
     checks=(Check("doubled", "Doubled", "equal", of="doubled", given=((),), inputs=("ids",)),),
-    report="import os\nprint(os.getpid())",  # says which process judges
+    report="print(ids, share)",
     fresh_trials=1,
 )
-# What an author's text may do to the process that it runs in, and to the lesson's own data.
-CARELESS = """
-import os, warnings
-doubled = ids + ids
-ids += 1
-torch.set_default_dtype(torch.float64)
-torch.set_grad_enabled(False)
-torch.set_printoptions(precision=1)
-warnings.simplefilter("error")
-os.chdir("/")
-"""
-SHOWS_ALL = """
-import os, warnings
-print(ids, share, share.dtype, torch.is_grad_enabled(), torch.tensor(0.5).dtype, os.getcwd() == "/", warnings.filters)
-"""
 
 
-def judged_by(grader: Grader, task: Task, source: str = RIGHT) -> str:
-    """The process that has judged a submission."""
-    return grader.grade(task, source, seed="1").report
+def begun(grader: Grader, task: Task, *sources: str) -> int:
+    """How many judges were started for these submissions, one after the other."""
+    before = grader.judges_begun
+    for source in sources:
+        grader.grade(task, source, seed="1")
+    return grader.judges_begun - before
 
 
 def test_judge_of_one_submission_judges_the_next(grader: Grader) -> None:
     """A fork for each would cost as much as judging does; after right, wrong and failing code alike."""
-    task = dataclasses.replace(TASK, exercise="kept")
-    first = judged_by(grader, task)
-    assert first.strip().isdigit()
-    assert {judged_by(grader, task, source) for source in (WRONG, "doubled = 1 / 0", RIGHT)} == {first}
+    assert begun(grader, dataclasses.replace(TASK, exercise="kept"), RIGHT, WRONG, "doubled = 1 / 0", RIGHT) == 1
 
 
 def test_other_exercise_has_another_judge(grader: Grader) -> None:
     """What one author's texts leave in a process, no other author's exercise finds; nor does the next version."""
-    tasks = [TASK, dataclasses.replace(TASK, exercise="tripling"), dataclasses.replace(TASK, version=2)]
-    assert len({judged_by(grader, task) for task in tasks}) == len(tasks)
+    tasks = [dataclasses.replace(TASK, exercise="first"), dataclasses.replace(TASK, exercise="second")]
+    tasks.append(dataclasses.replace(tasks[0], version=2))
+    assert [begun(grader, task, RIGHT) for task in tasks] == [1, 1, 1]
+    assert [begun(grader, task, RIGHT) for task in tasks] == [0, 0, 0]
 
 
 def test_changed_draft_is_judged_by_its_new_texts(grader: Grader) -> None:
@@ -80,47 +69,128 @@ def test_changed_draft_is_judged_by_its_new_texts(grader: Grader) -> None:
 def test_judge_is_not_kept_after_a_run_that_did_not_end_as_it_should(grader: Grader, source: str) -> None:
     """What comes from such a run is trusted least, so no later verdict is given by who has read it."""
     task = dataclasses.replace(TASK, exercise="suspicious", limits=dataclasses.replace(TASK.limits, wall_time_s=0.5))
-    before = judged_by(grader, task)
+    begun(grader, task, RIGHT)
     assert grader.grade(task, source, seed="1").verdict not in (Verdict.PASSED, Verdict.FAILED)
-    assert judged_by(grader, task) != before
+    assert begun(grader, task, RIGHT) == 1
 
 
 def test_judge_is_replaced_after_its_share(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """However well it is, it does not live for ever."""
     monkeypatch.setattr(judges, "SUBMISSIONS_BEFORE_NEW", 2)
     task = dataclasses.replace(TASK, exercise="short-lived")
-    seen = [judged_by(grader, task) for _ in range(4)]
-    assert seen[0] == seen[1] != seen[2] == seen[3]
+    assert [begun(grader, task, RIGHT) for _ in range(4)] == [1, 0, 1, 0]
 
 
-def test_judge_that_has_grown_is_replaced(grader: Grader) -> None:
-    """An author's text that keeps what it makes costs forks, and never the machine's memory."""
-    hoarding = TASK.setup + "torch.kept = [*getattr(torch, 'kept', ()), torch.ones(80 * 2**20, dtype=torch.uint8)]\n"
-    task = dataclasses.replace(TASK, exercise="hoarding", setup=hoarding, fresh_trials=0)
-    seen = [judged_by(grader, task, WRONG) for _ in range(6)]  # 80 MiB more each
-    assert len(set(seen)) == 2
+def test_judge_that_has_grown_is_replaced(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever an author's texts keep costs forks, and never the machine's memory."""
+    monkeypatch.setattr(judges, "_GROWN_BYTES", -1)
+    task = dataclasses.replace(TASK, exercise="growing")
+    assert begun(grader, task, RIGHT, RIGHT, RIGHT) == 3
 
 
-def test_what_a_wrong_variant_does_to_the_judge_changes_no_later_verdict(grader: Grader) -> None:
-    """Numbers, gradients, printing, warnings, folder and the lesson's own data are as for the first submission."""
-    careless = WrongVariant("careless", "Careless.", code=CARELESS, failing=("doubled",))
-    task = dataclasses.replace(TASK, exercise="careless", wrong=(careless,), report=SHOWS_ALL)
-    reports = [grader.grade(task, source, seed="1") for source in (RIGHT, WRONG, RIGHT, WRONG, RIGHT)]
-    assert [one.verdict for one in reports[::2]] == [Verdict.PASSED] * 3
-    assert {dataclasses.replace(one, timing_ms=Timing()) for one in reports[::2]} == {_untimed(reports[0])}
-    assert _untimed(reports[1]) == _untimed(reports[3])
+# What an author's text may do to the process that it runs in, to others' data, or to a module.
+LASTING = {
+    "a setting": "torch.set_default_dtype(torch.float64)",
+    "a setting by another name": "t = torch\nt.set_printoptions(precision=1)",
+    "a setting imported": "from torch import set_grad_enabled\nset_grad_enabled(False)",
+    "a setting asked for by name": "getattr(torch, 'set_default_dtype')(torch.float64)",
+    "a module's function": "torch.matmul = lambda a, b: a",
+    "a class of torch's": "E = torch.nn.Embedding\nE.forward = lambda self, ids: ids",
+    "what a module holds": "torch.__dict__['arange'] = None",
+    "a hook on all modules": "torch.nn.modules.module.register_module_forward_hook(print)",
+    "any attribute": "setattr(torch, 'arange', None)",
+    "another module": "import warnings\nwarnings.simplefilter('error')",
+    "the working folder": "import os\nos.chdir('/')",
+    "a file": "open('seen.txt', 'w').write('x')",
+    "a file of tensors": "torch.save(torch.ones(1), 'seen.pt')",
+}
 
 
-def test_student_cannot_read_what_a_kept_judge_has_written(grader: Grader) -> None:
+@pytest.mark.parametrize("text", LASTING.values(), ids=LASTING)
+@pytest.mark.parametrize("place", ["setup", "solution", "report", "probe", "wrong"])
+def test_judge_is_not_kept_where_a_text_may_do_what_lasts(grader: Grader, place: str, text: str) -> None:
+    """Wherever the author does it, the next submission is judged as if nothing had been before."""
+    careless = WrongVariant("careless", "Careless.", code=f"{RIGHT}{text}\n", failing=("doubled",))
+    other: dict[str, Any] = {place: f"{getattr(TASK, place)}\n{text}\n"} if place != "wrong" else {"wrong": (careless,)}
+    task = dataclasses.replace(TASK, exercise="lasting", **other)
+    before = grader.judges_begun
+    for _ in range(2):
+        try:
+            grader.grade(task, WRONG, seed="1")
+        except GraderFault:  # the exercise may be beyond use by that
+            continue
+    assert grader.judges_begun - before == 2
+
+
+# What changes only things of the exercise's own, which are made anew for each submission.
+CHANGES_ITS_OWN = {
+    "the lesson's tensors, in the report": {"report": "ids += 1\nprint(ids)"},
+    "a list, in the report": {"setup": TASK.setup + "words = ['b', 'a']\n", "report": "print(words); words.sort()"},
+    "a gradient": {
+        "setup": TASK.setup + "own = torch.ones(2, requires_grad=True)\n",
+        "report": "(own * 3).sum().backward(); print(own.grad)",
+    },
+    "a generator of its own": {
+        "setup": TASK.setup + "import random\ndice = random.Random(0)\n",
+        "report": "print(dice.random(), torch.rand(1))",
+    },
+    "a module, by the student's numbers": {
+        "setup": TASK.setup + "linear = torch.nn.Linear(2, 1)\n",
+        "solution": RIGHT + "linear.weight.data.copy_(weight[None])\n",
+        "report": "print(linear.weight)",
+        "checks": (*TASK.checks, Check("w", "W", "equal", of="weight", given=(("weight",),))),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("own", CHANGES_ITS_OWN.values(), ids=CHANGES_ITS_OWN)
+def test_kept_judge_says_what_a_new_one_would(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]
+) -> None:
+    """What authors do to what is theirs, and what students hand over, never shows in a later report."""
+    task = dataclasses.replace(TASK, exercise="own", **own)
+    others = RIGHT.replace("torch.ones(2)", "torch.full((2,), 7.77)")
+    sources = (RIGHT, others, WRONG, RIGHT, "pass", others, RIGHT)
+    kept = [untimed(grader.grade(task, source, seed="1")) for source in sources]
+    assert begun(grader, task, RIGHT) == 0
+    monkeypatch.setattr(judges, "SUBMISSIONS_BEFORE_NEW", 1)
+    begun(grader, task, RIGHT)
+    new = [untimed(grader.grade(task, source, seed="1")) for source in sources]
+    assert begun(grader, task, RIGHT) == 1
+    assert kept == new
+
+
+def test_student_cannot_read_what_a_judge_has_written(grader: Grader) -> None:
     """Judge and student of a slot are one user to the kernel, and both are there at once."""
-    writes = (
-        "import os\nwith open('answer.txt', 'w') as file: file.write('secret')\nprint(os.path.abspath('answer.txt'))"
-    )
+    writes = "import os\nopen('answer.txt', 'w').write('secret')\nprint(os.path.abspath('answer.txt'))"
     task = dataclasses.replace(TASK, exercise="writing", report=writes)
-    written = grader.grade(task, RIGHT, seed="1").report.strip()
-    assert written.endswith("answer.txt")
-    assert "PermissionError" in str(grader.grade(task, f"print(open({written!r}).read())", seed="1").error)
-    assert judged_by(grader, task).strip() == written  # it was there all the time
+    written = Path(grader.grade(task, RIGHT, seed="1").report.strip())
+    assert written.name == "answer.txt"
+    look = "import os\nfor one in ('..', '../..', '/tmp'):\n    try: print(os.listdir(one))\n    except OSError: pass\n"
+    assert grader.grade(task, look, seed="1").output == ""
+
+
+def test_warm_processes_hold_no_more_descriptors_after_many_runs(grader: Grader) -> None:
+    """A fork that leaves one behind in its parent would end all grading after some hundreds."""
+    begun(grader, TASK, RIGHT)
+    before = descriptors()
+    begun(grader, TASK, *(RIGHT, "import os; os._exit(0)") * 3)
+    after = descriptors()
+    assert len(before.keys() & after.keys()) > 1
+    assert {pid: after[pid] for pid in before if pid in after} == {pid: before[pid] for pid in before if pid in after}
+
+
+def descriptors() -> dict[str, int]:
+    """How many each warm process, and each judge that is kept, has open."""
+    found = {}
+    for path in Path("/proc").iterdir():
+        try:
+            command = (path / "cmdline").read_bytes()
+            if b"graders/zygote.py" in command and b"bwrap" not in command.split(b"\0")[0]:
+                found[path.name] = len(list((path / "fd").iterdir()))
+        except OSError:
+            continue
+    return found
 
 
 def test_exercise_whose_solution_fails_is_our_fault_each_time(grader: Grader) -> None:
@@ -131,5 +201,6 @@ def test_exercise_whose_solution_fails_is_our_fault_each_time(grader: Grader) ->
             grader.grade(broken, RIGHT, seed="1")
 
 
-def _untimed(report: Report) -> Report:
+def untimed(report: Report) -> Report:
+    """Without what no two runs have in common."""
     return dataclasses.replace(report, timing_ms=Timing())
