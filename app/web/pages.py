@@ -14,8 +14,8 @@ from app.web.prose import render_line, render_markdown
 
 STATIC = ROOT / "static"
 _FILTERS = (
-    "check_message", "headline", "named", "past_look", "progress_look", "status_look", "summary", "timing", "tone",
-    "utc",
+    "check_message", "headline", "named", "past_look", "progress_look", "shown_mix_up", "status_look", "summary",
+    "timing", "tone", "utc",
 )  # fmt: skip
 
 

@@ -106,9 +106,15 @@ def summary(attempt: Attempt, *, question: bool = False) -> str:
         return _ANSWER_SUMMARIES[attempt["verdict"]]
     if attempt["kind"] == "run" and attempt["verdict"] == "passed":
         return "This was only a run: nothing was judged. Press Check when you are ready."
-    if attempt["misconception"]:
+    if shown_mix_up(attempt):
         return "It looks like one known mix-up: read that first."
     return _SUMMARIES[attempt["verdict"]]
+
+
+def shown_mix_up(attempt: Attempt) -> dict[str, Any] | None:
+    """Return the mix-up that has a box of its own: of a syntax error the error's box says all there is to say."""
+    mix_up: dict[str, Any] | None = attempt["misconception"]
+    return None if mix_up and mix_up["tag"] == "syntax" else mix_up
 
 
 def tone(attempt: Attempt) -> str:

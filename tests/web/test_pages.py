@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from app.clients.bells import WorkerBell
 from app.settings import Settings
-from graders.report import CheckResult, CheckStatus, Verdict
+from graders.report import CheckResult, CheckStatus, Misconception, Verdict
 from tests.web.conftest import BROWSER, EXERCISE, PAGE, Worker, make_error, make_report
 
 FORM = PAGE + "/submissions"
@@ -127,6 +127,18 @@ def test_explanation_of_an_error_is_said_once(client: TestClient, worker: Worker
     assert page.count("The table does not have that row.") == 1
     assert page.index("A likely mix-up") < page.index("IndexError on line 4") < page.index('data-check="pos"')
     assert "Your code stopped on the way to <code>pos</code>, as said above." in page
+
+
+def test_headline_points_at_a_mix_up_only_where_one_is_shown(client: TestClient, worker: Worker) -> None:
+    """Of a syntax error the box about the error says all there is to say; other mix-ups have a box of their own."""
+    for tag in ("syntax", "x-overwritten"):
+        where = send(client)
+        worker.grade(replace(make_error("h = ("), misconception=Misconception(tag=tag, message="Mixed up.")))
+        page = client.get(where, headers=BROWSER).text
+        shown = tag != "syntax"
+        assert ("A likely mix-up" in page) == shown
+        assert ("It looks like one known mix-up: read that first." in page) == shown
+        assert ("See below what happened and where." in page) != shown
 
 
 def test_wrong_shape_stands_beside_the_expected_one(client: TestClient, worker: Worker) -> None:
