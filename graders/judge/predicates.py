@@ -6,6 +6,7 @@ What an author's expression may ask about a student's run, beside the values the
     via(name)            how a table was found: tensor, parameter, weight, only-parameter, nothing, several
     learns(name)         does it take a gradient?
     spoilt(name)         was this input overwritten with something that nothing can be computed from?
+    left(name)           the tensor that stands under an input's name after the student's code; None if it is none
     gradient(of, to)     the gradient that arrived, or None
     same(a, b)           are two tensors equal within their precision? False on anything odd
     fault                what ended the code: .type .message .targets .operands (tensors by name); None if nothing did
@@ -25,7 +26,7 @@ from typing import Any
 import torch
 
 from graders.judge import compare
-from graders.judge.claimed import Claim, Fault
+from graders.judge.claimed import MISSING, Claim, Fault
 from graders.judge.constructs import constructs
 from graders.judge.inputs import spoilt_input
 from graders.judge.reference import Names
@@ -62,6 +63,7 @@ def facts(task: Task, names: Names, claim: Claim, *, source: str, failed: set[st
         "via": lambda name: claim.made(name).via,
         "learns": lambda name: claim.made(name).requires_grad,
         "spoilt": lambda name: spoilt_input(task, names, claim, name),
+        "left": lambda name: claim.inputs.get(name, MISSING).tensor,
         "gradient": lambda of, to: _tensor(claim.gradients.get(f"{of}>{to}")),
         "same": _same,
         "fault": _told(claim.fault),

@@ -91,6 +91,23 @@ def test_nothing_done_yet_is_no_misconception(grade: Grade, source: str) -> None
     assert grade(source).misconception is None
 
 
+@pytest.mark.parametrize("new", ["1", "None", "'ids'", "[[1, 2]]", "x + 1000", "x[0]", "x.float() / 2"])
+def test_x_that_holds_no_vectors_is_not_said_to(grade: Grade, solution: str, new: str) -> None:
+    """Then the check says what has become of `x`, which is true of whatever stands there."""
+    for source in (f"x = {new}\n", f"{solution}\nx = {new}\n"):
+        report = grade(source)
+        assert report.verdict is not Verdict.PASSED
+        assert report.misconception is None or report.misconception.tag != "x-overwritten"
+
+
+def test_x_that_holds_vectors_is_said_to(grade: Grade, solution: str) -> None:
+    """Rows have been put in place of the ids, before they were used or after."""
+    for source in (solution.replace("tok = token_emb(x)", "x = token_emb(x)\ntok = x"), f"{solution}\nx = h\n"):
+        report = grade(source)
+        assert report.misconception is not None
+        assert report.misconception.tag == "x-overwritten"
+
+
 def test_an_exceptions_text_is_printable(grade: Grade) -> None:
     """Lone surrogates, NUL and terminal codes of a student's exception stay out of the report."""
     for text in ("\\ud800", "\\x1b[2J", "\\x00"):
