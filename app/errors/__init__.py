@@ -15,6 +15,8 @@ What can go wrong that is the user's to put right.
     ├── TooManyTries       429  signing in, signing up or resetting again and again
     ├── SignUpFirst        403  a guest wants what only an account with an e-mail address can have
     ├── NotFound           404  nothing there, or not yours (which must look the same)
+    │   ├── FirstAdminMade    404  the link for the first administrator, where there is an administrator
+    │   └── FirstAdminLinkOld 404  a link for the first administrator that is not the one printed last
     ├── LinkSpent          410  a sign-in link that was used, is too old, or never was
     │   └── MailLinkSpent  410  the same of a link that was mailed
     ├── AccountExists      409  `kelolo user add` with an e-mail that has another role
@@ -58,6 +60,8 @@ from app.errors.accounts import (
     EditedMeanwhile,
     EmailRefused,
     EmailTaken,
+    FirstAdminLinkOld,
+    FirstAdminMade,
     LastAdmin,
     LinkSpent,
     MailLinkSpent,
@@ -118,6 +122,8 @@ __all__ = [
     "EditedMeanwhile",
     "EmailRefused",
     "EmailTaken",
+    "FirstAdminLinkOld",
+    "FirstAdminMade",
     "Forbidden",
     "IdempotencyClash",
     "KeyRefused",

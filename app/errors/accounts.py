@@ -1,6 +1,6 @@
 """What can go wrong with accounts, and with who they belong to."""
 
-from app.errors.base import AppError, Forbidden
+from app.errors.base import AppError, Forbidden, NotFound
 
 
 class AccountBlocked(Forbidden):
@@ -31,6 +31,21 @@ class SignInBusy(AppError):
     status = 503
     title = "Many are signing in just now"
     message = "Many are signing in just now. Please try again in {retry_after_s} seconds."
+
+
+class FirstAdminMade(NotFound):
+    """A link that makes the first administrator, used or made up: the site has an administrator."""
+
+    message = "This site has an administrator already, so this link leads nowhere any more. Sign in instead."
+
+
+class FirstAdminLinkOld(NotFound):
+    """A link that makes the first administrator, but not the one that is good now."""
+
+    message = (
+        "This link to become the first administrator is not good. Open the one that the server printed when it last "
+        "started."
+    )
 
 
 class PasswordWrong(AppError):

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.errors import EmailTaken, NotFound, SignInRefused
+from app.errors import EmailTaken, FirstAdminMade, NotFound, SignInRefused
 from app.models import Account, AuditEntry, BrowserSession, Identity, LinkPurpose, Role
 from app.services.accounts import admitted, drop_links, open_session, spend_link, with_email
 from app.services.browsers import revoke_all_tokens, sign_out_all
@@ -174,14 +174,14 @@ def make_first_admin(
     Make the administrator of a new site: a new account, or one that is `known` to be the visitor's.
 
     Raises:
-        NotFound: there is one already.
+        FirstAdminMade: there is one already.
         EmailTaken: the address has an account.
         AccountBlocked: the known one is.
     """
     if session.connection().dialect.name == "postgresql":  # on SQLite whoever writes is alone already
         session.execute(text("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE"))
     if has_admin(session):
-        raise NotFound(what="link", name="first-admin")
+        raise FirstAdminMade
     if known is None:
         account = sign_up(session, arrival, email=email, password_hash=password_hash, role=Role.ADMIN)
         before = None

@@ -7,10 +7,10 @@ from sqlalchemy.orm import Session
 from starlette.background import BackgroundTask
 
 from app.clients.mail import Mail
-from app.errors import AppError, NotFound, PasswordWrong, SignInRefused
+from app.errors import AppError, FirstAdminLinkOld, FirstAdminMade, PasswordWrong, SignInRefused
 from app.models import Account, LinkPurpose, Role
 from app.services import accounts, passwords
-from app.services.entering import Arrival, ask_to_sign_up, enter, make_first_admin, sign_up
+from app.services.entering import Arrival, ask_to_sign_up, enter, has_admin, make_first_admin, sign_up
 from app.services.letters import confirm_letter, taken_letter
 from app.web import viewing
 from app.web.forms import FieldErrors, NextInForm, NextInQuery, Word, form_page, go_to, local, private
@@ -89,8 +89,7 @@ def mailed(site: Site, address: str, mails: Sequence[Mail]) -> Response:
 @router.get("/first-admin/{secret}")
 def get_first_admin(site: SiteOfRequest, _arrival: CurrentArrival, secret: str) -> Response:
     """Show the form to whoever has read the console."""
-    if not site.opening.fits(secret):
-        raise NotFound(what="link", name=secret)
+    _check_opens(site, secret)
     return form_page(site, "accounts/first_admin.html")(email="")
 
 
@@ -105,8 +104,7 @@ def post_first_admin(
     password: Word = "",
 ) -> Response:
     """Make the first administrator, once, and sign in."""
-    if not site.opening.fits(secret):
-        raise NotFound(what="link", name=secret)
+    _check_opens(site, secret)
     show = form_page(site, "accounts/first_admin.html")
     try:
         address = accounts.normal_email(email)
@@ -121,6 +119,14 @@ def post_first_admin(
         return show(error, email=email)
     site.opening.close()
     return welcome(site, account, cookie, go_to("/admin/health"))
+
+
+def _check_opens(site: Site, secret: str) -> None:
+    """Let only the good link pass; of all others the same is said. Raises: FirstAdminMade, FirstAdminLinkOld."""
+    if site.opening.fits(secret):
+        return
+    with site.database.read() as session:
+        raise FirstAdminMade if has_admin(session) else FirstAdminLinkOld
 
 
 def _owner(site: Site, request: Request, address: str, password: str) -> Account | None:

@@ -311,7 +311,9 @@ def test_link_of_yesterday_works_no_more(
 def test_first_administrator_is_made_once(client: TestClient, site: Site) -> None:
     """By the link of the console; after that it leads nowhere."""
     link = f"/first-admin/{site.opening.open()}"
-    assert client.get("/first-admin/made-up").status_code == 404
+    made_up = client.get("/first-admin/made-up", headers=BROWSER)
+    assert made_up.status_code == 404
+    assert "the one that the server printed when it last" in made_up.text
     assert client.post("/first-admin/made-up", data={"email": ADA, "password": PASSWORD}).status_code == 404
     assert client.get(link).status_code == 200
     assert client.post(link, data={"email": ADA, "password": "short"}).status_code == 422
@@ -319,6 +321,9 @@ def test_first_administrator_is_made_once(client: TestClient, site: Site) -> Non
     assert (answer.status_code, answer.headers["Location"]) == (303, "/admin/health")
     assert client.get("/admin/health").status_code == 200
     assert client.post(link, data={"email": "eve@example.org", "password": PASSWORD}).status_code == 404
+    told = client.get(link, headers=BROWSER).text
+    assert "This site has an administrator already" in told
+    assert link.rpartition("/")[2] not in told.partition("<main")[2]
     again = f"/first-admin/{site.opening.open()}"
     assert client.post(again, data={"email": "eve@example.org", "password": PASSWORD}).status_code == 404
 
