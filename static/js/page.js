@@ -32,7 +32,7 @@
       const moment = new Date(time.dateTime);
       if (Number.isNaN(moment.valueOf())) continue;
       const today = moment.toDateString() === new Date().toDateString();
-      const style = today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
+      const style = today && !("dated" in time.dataset) ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
       time.textContent = new Intl.DateTimeFormat(undefined, style).format(moment);
     }
   }
