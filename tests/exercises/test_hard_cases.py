@@ -117,7 +117,9 @@ def test_an_exceptions_text_is_printable(grade: Grade) -> None:
         str(report.to_json()).encode("utf-8")
 
 
-@pytest.mark.parametrize("last", ["print(h.numpy())", "print('h: ' + h.shape)", "print(h[100])", "assert h.shape == (1,)"])
+@pytest.mark.parametrize(
+    "last", ["print(h.numpy())", "print('h: ' + h.shape)", "print(h[100])", "assert h.shape == (1,)"]
+)
 def test_slip_after_right_work_is_no_misconception(grade: Grade, solution: str, last: str) -> None:
     """What the last line says wrong is told as the error that it is, not as an idea about sizes."""
     report = grade(f"{solution}\n{last}\n")
