@@ -137,6 +137,23 @@ def test_page_is_accessible_and_fits(open_page: OpenPage, screen: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_phone_shows_formulas_whole_and_breaks_no_name(open_page: OpenPage) -> None:
+    """A formula has no way to say that it goes on; a shape in a table has a line break only between its sizes."""
+    page = open_page(**SCREENS["light phone"])
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    formulas = page.locator(".formula").all()
+    assert formulas
+    for one in formulas:
+        assert one.evaluate(
+            "(box) => [...box.querySelectorAll('math *')].every("
+            "  (part) => part.getBoundingClientRect().right <= box.getBoundingClientRect().right + 1)"
+        )
+    lines = page.locator(".task td code", has_text="batch_size").first.evaluate(
+        "(code) => code.getClientRects().length"
+    )
+    assert lines == 3
+
+
 def test_reference_of_the_api_is_accessible(open_page: OpenPage) -> None:
     """So is the page for those who write programs."""
     assert violations(open_page("/api/docs", **SCREENS["dark phone"])) == []
