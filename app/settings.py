@@ -65,7 +65,11 @@ class Settings(BaseSettings):
     """Everything that differs from one installation to the next. Frozen once built."""
 
     model_config = SettingsConfigDict(
-        env_prefix="KELOLO_", frozen=True, extra="ignore", secrets_dir=_SECRETS if _SECRETS.is_dir() else None
+        env_prefix="KELOLO_",
+        env_ignore_empty=True,  # so that docker-compose.yml can take from workers what others are given
+        frozen=True,
+        extra="ignore",
+        secrets_dir=_SECRETS if _SECRETS.is_dir() else None,
     )
 
     data: Path = Field(

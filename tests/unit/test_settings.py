@@ -104,3 +104,11 @@ def test_hosted_model_needs_a_name() -> None:
     """A base URL alone is not enough to ask a model."""
     with pytest.raises(ValidationError, match="tutor_model"):
         Settings(tutor_base_url="https://models.example.org/v1")
+
+
+def test_empty_variable_is_as_if_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the compose file takes from workers what their site's file of settings gives."""
+    monkeypatch.setenv("KELOLO_METRICS_TOKEN", "")
+    monkeypatch.setenv("KELOLO_SMTP_URL", "")
+    assert Settings().metrics_token is None
+    assert Settings().smtp_url.get_secret_value() == ""
