@@ -63,7 +63,9 @@ def test_operators_settings_reach_all_of_kelolo_and_their_secrets_no_worker(serv
     reading = {name for name, service in services.items() if "env_file" in service}
     assert reading == {"migrate", "web", "worker", "worker-hardened"}
     assert all(services[name]["env_file"] == [{"path": "kelolo.env", "required": False}] for name in reading)
-    secret = {f"KELOLO_{name.upper()}" for name, one in Settings.model_fields.items() if "Secret" in str(one.annotation)}
+    secret = {
+        f"KELOLO_{name.upper()}" for name, one in Settings.model_fields.items() if "Secret" in str(one.annotation)
+    }
     for worker in ("worker", "worker-hardened"):
         assert {name for name, value in services[worker]["environment"].items() if value == ""} == secret
     # what stands in `environment` goes before the file: nothing may that an operator wants to set there
@@ -186,7 +188,14 @@ def test_all_that_is_copied_is_in_the_context_and_nothing_else() -> None:
     assert all(any(path == one or path.startswith(f"{one}/") for path in seen) for one in copied)
     assert not [path for path in seen if not any(path == one or path.startswith(f"{one}/") for one in copied)]
     rules = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    for hidden in (".env", "kelolo.env", "secrets/kelolo_database_url", "data/kelolo.db", ".git/config", "app/__pycache__/main.pyc"):
+    for hidden in (
+        ".env",
+        "kelolo.env",
+        "secrets/kelolo_database_url",
+        "data/kelolo.db",
+        ".git/config",
+        "app/__pycache__/main.pyc",
+    ):
         assert not STEPS["is_in_context"](hidden, [rule for rule in rules if rule and not rule.startswith("#")])
 
 
