@@ -209,6 +209,11 @@ class Settings(BaseSettings):
         """The data folder as an absolute path, so that a later chdir changes nothing."""
         return _absolute(self.data)
 
+    @property
+    def outbox_dir(self) -> Path:
+        """Where mails are put as long as there is no mail server."""
+        return self.data_dir / "outbox"
+
     def environment(self) -> dict[str, str]:
         """
         Return the variables from which a child process builds these same settings, but for the secrets.
