@@ -139,6 +139,19 @@ def test_account_that_is_not_there_is_called_so(
     assert capsys.readouterr().err == "There is no account called “nobody@example.org” here.\n"
 
 
+def test_refused_setting_is_called_by_its_variable(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no argument --public_url; --port there is."""
+    monkeypatch.setenv("KELOLO_PUBLIC_URL", "learn.example.org")
+    monkeypatch.setenv("KELOLO_PORT", "70000")
+    capsys.readouterr()
+    assert main(["migrate", "--data", str(data)]) == 2
+    port, address = capsys.readouterr().err.splitlines()
+    assert port.startswith("--port or KELOLO_PORT: ")
+    assert address.startswith("KELOLO_PUBLIC_URL: begin with https://")
+
+
 def test_sign_in_link_is_printed_alone_and_works(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An administrator gets in with it before there is any password."""
     main(["user", "add", "ada@example.org", "--role", "admin", "--data", str(data)])
