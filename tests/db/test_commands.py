@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
+from app import logs
 from app.cli import main
 from app.cli.serve import first_admin_link, warn_of_unsent_letters
 from app.db import Database
@@ -116,6 +117,7 @@ def test_start_warns_where_nobody_can_confirm_an_address(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *, confirm_email: bool, smtp_url: str, warned: bool
 ) -> None:
     """Letters with the links would lie in a folder that nobody looks into."""
+    logs.configure("json")
     warn_of_unsent_letters(Settings(data=tmp_path, confirm_email=confirm_email, smtp_url=SecretStr(smtp_url)))
     said = capsys.readouterr().err
     assert ("warning" in said and "KELOLO_SMTP_URL" in said and str(tmp_path / "outbox") in said) is warned
