@@ -50,6 +50,15 @@ _ANSWERS = Counter(
     "kelolo_tutor_answers", "Messages to the tutor, by what came of them.", ["outcome"], registry=REGISTRY
 )
 
+# Prometheus counts what is added to a sample that it has seen: one that first appears as 1 would hide that first time.
+for _rule in ("checks", "tutor_messages", "tutor_failures"):
+    _DENIALS.labels(_rule)
+for _outcome in (
+    *("settled", "late", "stopped", "fault", "timeout", "busy", "unreachable"),
+    *("refused", "malformed", "cut-off", "endless", "empty"),
+):
+    _ANSWERS.labels(_outcome)
+
 
 def request_answered(*, method: str, route: str, status: int, seconds: float | None) -> None:
     """A request was answered; `seconds` is None where the time says nothing, as of a stream."""
@@ -106,6 +115,17 @@ class Unwritten:
 
 
 UNWRITTEN = Unwritten()
+
+
+def beginnings() -> dict[str, float]:
+    """Return 0 for each counter's sample that there can be, as far as this process knows: what is told before any."""
+    return {
+        sample_key(sample.name, sample.labels): 0.0
+        for metric in REGISTRY.collect()
+        if metric.type == "counter"
+        for sample in metric.samples
+        if sample.name.endswith("_total")
+    }
 
 
 def sample_key(name: str, labels: dict[str, str]) -> str:

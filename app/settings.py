@@ -5,8 +5,9 @@ Settings are built once, in `app.cli`, and passed down: nothing below reads the 
 """
 
 import os
+import re
 from collections.abc import Mapping
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -20,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _SECRETS = Path("/run/secrets")
 """Where containers find what must not stand in their environment: a file for each setting, such as kelolo_smtp_url."""
+
+_SHORTEST_TOKEN = 16  # characters
 
 
 def _absolute(path: Path) -> Path:
@@ -46,8 +49,45 @@ def _endpoint(address: str) -> str:
     if not is_whole or parts.query or parts.fragment:
         raise PydanticCustomError("endpoint", "give a whole address, such as http://127.0.0.1:11434/v1")
     if parts.username or parts.password:
-        raise PydanticCustomError("endpoint", "a key does not belong into an address: give it as tutor_api_key")
+        raise PydanticCustomError("endpoint", "a key does not belong into an address: give it as KELOLO_TUTOR_API_KEY")
     return address.rstrip("/")
+
+
+def _site_address(address: str) -> str:
+    if address and not address.startswith(("https://", "http://")):
+        raise PydanticCustomError(
+            "site_address",
+            "begin with https:// (or http://, where there is no HTTPS), such as https://learn.example.org",
+        )
+    if address and not re.fullmatch(r"https?://[^\s/?#]+/?", address):
+        raise PydanticCustomError(
+            "site_address", "give the name of the site and no path after it, such as https://learn.example.org"
+        )
+    return address
+
+
+def _proxies(listed: str) -> str:
+    for one in listed.split(",") if listed.strip() not in {"", "*"} else []:
+        try:
+            ip_network(one.strip())
+        except ValueError:
+            raise PydanticCustomError(
+                "proxies",
+                "{one} is no address and no network: give such as 10.0.0.5 or 172.16.0.0/12, with commas between, "
+                "or * alone",
+                {"one": f"“{one.strip()}”"},
+            ) from None
+    return listed.strip()
+
+
+def _long_enough(token: SecretStr) -> SecretStr:
+    if len(token.get_secret_value()) < _SHORTEST_TOKEN:
+        raise PydanticCustomError(
+            "token",
+            "give at least {least} characters, such as `openssl rand -hex 24` prints",
+            {"least": _SHORTEST_TOKEN},
+        )
+    return token
 
 
 def _reachable(host: str) -> str:
@@ -65,7 +105,11 @@ class Settings(BaseSettings):
     """Everything that differs from one installation to the next. Frozen once built."""
 
     model_config = SettingsConfigDict(
-        env_prefix="KELOLO_", frozen=True, extra="ignore", secrets_dir=_SECRETS if _SECRETS.is_dir() else None
+        env_prefix="KELOLO_",
+        env_ignore_empty=True,  # so that docker-compose.yml can take from workers what others are given
+        frozen=True,
+        extra="ignore",
+        secrets_dir=_SECRETS if _SECRETS.is_dir() else None,
     )
 
     data: Path = Field(
@@ -108,14 +152,14 @@ class Settings(BaseSettings):
     secure_cookies: bool = Field(
         default=False, description="Send cookies over HTTPS only. Turn on wherever there is HTTPS."
     )
-    forwarded_allow_ips: str = Field(
+    forwarded_allow_ips: Annotated[str, AfterValidator(_proxies)] = Field(
         default="",
-        description="Proxies whose X-Forwarded-For and -Proto are believed: addresses with commas between, or *. "
+        description="Proxies whose X-Forwarded-For and -Proto are believed: addresses or networks (172.16.0.0/12) with "
+        "commas between, or *. "
         "Without one, whoever connects is the client that rate limits count.",
     )
-    public_url: str = Field(
+    public_url: Annotated[str, AfterValidator(_site_address)] = Field(
         default="",
-        pattern=r"^(https?://[^\s/?#]+/?)?$",
         description="Where browsers find the site, such as https://learn.example.org: links in mails begin with it. "
         "http://HOST:PORT unless given.",
     )
@@ -147,10 +191,10 @@ class Settings(BaseSettings):
         default="auto",
         description="How the log is written: console for eyes, json for machines; auto is console on a terminal only.",
     )
-    metrics_token: SecretStr | None = Field(
+    metrics_token: Annotated[SecretStr, AfterValidator(_long_enough)] | None = Field(
         default=None,
-        min_length=16,
-        description="Bearer token that may read /metrics. Without one, only this machine may, and not through a proxy.",
+        description="Bearer token that may read /metrics, at least 16 characters. "
+        "Without one, only this machine may, and not through a proxy.",
     )
     exercises: Path = Field(
         default=ROOT / "exercises", description="Folder of courses that `kelolo serve` imports at start."
@@ -192,7 +236,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _hosted_model_has_a_name(self) -> Self:
         if self.tutor_base_url and not self.tutor_model:
-            raise PydanticCustomError("tutor_model", "tutor_base_url needs tutor_model, the name of the model to ask")
+            raise PydanticCustomError("tutor_model", "KELOLO_TUTOR_BASE_URL needs the name of the model to ask")
         return self
 
     @property
@@ -204,6 +248,11 @@ class Settings(BaseSettings):
     def data_dir(self) -> Path:
         """The data folder as an absolute path, so that a later chdir changes nothing."""
         return _absolute(self.data)
+
+    @property
+    def outbox_dir(self) -> Path:
+        """Where mails are put as long as there is no mail server."""
+        return self.data_dir / "outbox"
 
     def environment(self) -> dict[str, str]:
         """

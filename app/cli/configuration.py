@@ -59,4 +59,5 @@ def require_current(database: Database) -> None:
 
 def _line(name: str, problem: str) -> str:
     # A rule about several settings stands at none of them: it has the name of the one to change.
-    return f"--{name} or KELOLO_{name.upper()}: {problem}"
+    variable = f"KELOLO_{name.upper()}"
+    return f"--{name} or {variable}: {problem}" if name in _FROM_ARGUMENTS else f"{variable}: {problem}"

@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 
 from app import __version__, logs
 from app.cli import authors, backup, check, content, grade, plans, sandbox, serve, users
-from app.errors import AppError
+from app.errors import AppError, NotFound
 
 USAGE, _FAULT = 2, 3
 _INTERRUPTED = 130  # what shells report after Ctrl-C
@@ -45,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     try:
         return int(args.handler(args))
+    except NotFound as error:
+        sys.stderr.write(f"{error.fact.format_map(error.facts)}\n")
+        return USAGE
     except AppError as error:
         sys.stderr.write(f"{error.detail}\n")
         return USAGE

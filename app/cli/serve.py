@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
+import structlog
 import uvicorn
 
 from app.cli.configuration import require_current, settings_from
@@ -24,6 +25,8 @@ from app.web.site import Site
 from app.worker import REFUSED, Supervisor, run_worker
 from app.worker.insisting import insist
 from graders.sandbox import walls
+
+log = structlog.get_logger()
 
 BACKLOG = 2048
 # Streams of waiting browsers never end by themselves: at SIGTERM they are cut after this long.
@@ -176,6 +179,7 @@ def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
 def _run_web(settings: Settings, listener: socket.socket) -> int:
     # port 0 means any that is free, and which one that is stands in links
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+    warn_of_unsent_letters(settings)
     app = create_app(settings)
     config = uvicorn.Config(
         app,
@@ -190,6 +194,16 @@ def _run_web(settings: Settings, listener: socket.socket) -> int:
     server.first_admin = first_admin_link(app.state.site)
     server.run(sockets=[listener])
     return 0 if server.started else 3
+
+
+def warn_of_unsent_letters(settings: Settings) -> None:
+    """Say so if accounts begin with a letter, and letters do not leave."""
+    if settings.confirm_email and not settings.smtp_url.get_secret_value():
+        log.warning(
+            "KELOLO_CONFIRM_EMAIL is on, but letters are only put into a folder, so nobody new can get in: "
+            "set KELOLO_SMTP_URL to a mail server, or turn KELOLO_CONFIRM_EMAIL off",
+            folder=str(settings.outbox_dir),
+        )
 
 
 def first_admin_link(site: Site) -> str | None:

@@ -1,6 +1,7 @@
 """`kelolo user add`, `kelolo user link` and `kelolo token create`."""
 
 import argparse
+import sys
 
 from app.cli.configuration import open_database, settings_from
 from app.models import Role
@@ -30,7 +31,11 @@ def add_user(args: argparse.Namespace) -> int:
     """Make the account and say so."""
     with open_database(args).write() as session:
         account = accounts.add_user(session, email=args.email, role=args.role)
-        print(f"{account.email} is {_with_article(account.role)}.")
+        email = account.email
+        print(f"{email} is {_with_article(account.role)}.")
+    sys.stderr.write(
+        f"To sign in, open the address that this prints; it is good once, for an hour: kelolo user link {email}\n"
+    )
     return 0
 
 

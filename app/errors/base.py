@@ -62,7 +62,9 @@ class NotFound(AppError):
 
     status = 404
     title = "Not found"
-    message = "There is no {what} called “{name}” here. Check the address, or start from the contents."
+    fact: ClassVar[str] = "There is no {what} called “{name}” here."
+    """All that is to be said where there is no page to go to, as on a command line."""
+    message = f"{fact} Check the address, or start from the contents."
 
 
 class QueueFull(AppError):

@@ -15,10 +15,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from app.errors import NotFound
-from app.figures import REGISTRY, sample_key, sample_of
+from app.figures import REGISTRY, beginnings, sample_key, sample_of
 from app.services import figures
 from app.services.figures import Snapshot
 from app.web.site import Site, SiteOfRequest
+from graders.report import Verdict
 
 router = APIRouter(include_in_schema=False)
 
@@ -45,7 +46,7 @@ def metrics(request: Request, site: SiteOfRequest) -> Response:
     with site.database.read() as session:
         totals, now = figures.totals(session), figures.snapshot(session, site.queue)
     told = CollectorRegistry(auto_describe=False)
-    told.register(_Told([*_counted(totals), *_known(now)]))
+    told.register(_Told([*_counted(beginnings() | totals), *_known(now)]))
     return Response(generate_latest(told), headers={"Content-Type": _TYPE, "Cache-Control": "no-store"})
 
 
@@ -112,7 +113,7 @@ def _known(now: Snapshot) -> Iterator[Metric]:
     missing = sum(one["state"] == "missing" for one in now.walls)
     yield GaugeMetricFamily("kelolo_walls_missing", "Walls round students' code that do not hold.", missing)
     verdicts = CounterMetricFamily("kelolo_verdicts", "Recorded runs by verdict.", labels=["verdict"])
-    for verdict, number in sorted(now.verdicts.items()):
+    for verdict, number in sorted((dict.fromkeys(Verdict, 0) | now.verdicts).items()):
         verdicts.add_metric([verdict], number)
     yield verdicts
 

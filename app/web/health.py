@@ -3,12 +3,13 @@
 from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.clients.mail import read_smtp_url
 from app.services import exercises, figures, workers
 from app.web.admin import admin_page
 from app.web.figures import in_words
 from app.web.problems import Problem, document
 from app.web.shapes import json_answer, problems
-from app.web.site import SiteOfRequest
+from app.web.site import Site, SiteOfRequest
 from app.web.visitors import CurrentAdmin
 
 router = APIRouter(tags=["health"])
@@ -33,7 +34,18 @@ def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
         now=now,
         walls=workers.by_wall(now.walls),
         counted=in_words(now, totals),
+        mail_server=_mail_server(site),
+        outbox=site.settings.outbox_dir,
+        confirms=site.settings.confirm_email,
     )
+
+
+def _mail_server(site: Site) -> str:
+    """Return where mails are handed in, without name and password; nothing if they are put into a folder."""
+    if not (url := site.settings.smtp_url.get_secret_value()):
+        return ""
+    server = read_smtp_url(url)
+    return f"{server.host}:{server.port}"
 
 
 @router.head("/healthz", include_in_schema=False)

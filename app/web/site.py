@@ -105,7 +105,7 @@ class Site:
 def _mailer(settings: Settings) -> Mailer:
     if url := settings.smtp_url.get_secret_value():
         return SmtpMailer(read_smtp_url(url), sender=settings.mail_from)
-    return OutboxMailer(settings.data_dir / "outbox", sender=settings.mail_from)
+    return OutboxMailer(settings.outbox_dir, sender=settings.mail_from)
 
 
 def _provider(settings: Settings) -> Provider | None:

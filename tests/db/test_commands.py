@@ -12,9 +12,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from pydantic import SecretStr
 
+from app import logs
 from app.cli import main
-from app.cli.serve import first_admin_link
+from app.cli.serve import first_admin_link, warn_of_unsent_letters
 from app.db import Database
 from app.services import audit
 from app.services.accounts import access_by_bearer, account_for_bearer, account_for_link
@@ -105,6 +107,52 @@ def test_console_prints_the_first_link_while_there_is_no_administrator(data: Pat
     assert links[0] != links[1]
     main(["user", "add", "root@example.org", "--role", "admin", "--data", str(data)])
     assert first_admin_link(Site(settings)) is None
+
+
+@pytest.mark.parametrize(
+    ("confirm_email", "smtp_url", "warned"),
+    [(True, "", True), (True, "smtp://mail.example.org", False), (False, "", False)],
+)
+def test_start_warns_where_nobody_can_confirm_an_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, confirm_email: bool, smtp_url: str, warned: bool
+) -> None:
+    """Letters with the links would lie in a folder that nobody looks into."""
+    logs.configure("json")
+    warn_of_unsent_letters(Settings(data=tmp_path, confirm_email=confirm_email, smtp_url=SecretStr(smtp_url)))
+    said = capsys.readouterr().err
+    assert ("warning" in said and "KELOLO_SMTP_URL" in said and str(tmp_path / "outbox") in said) is warned
+
+
+def test_adding_somebody_says_how_they_sign_in(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The account has no password yet."""
+    capsys.readouterr()
+    main(["user", "add", "ada@example.org", "--role", "admin", "--data", str(data)])
+    told = capsys.readouterr()
+    assert told.out == "ada@example.org is an admin.\n"
+    assert "kelolo user link ada@example.org" in told.err
+
+
+@pytest.mark.parametrize("command", [("user", "link"), ("token", "create")])
+def test_account_that_is_not_there_is_called_so(
+    data: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, str]
+) -> None:
+    """Not in the words of a page: a terminal has no contents to start from."""
+    capsys.readouterr()
+    assert main([*command, "nobody@example.org", "--data", str(data)]) == 2
+    assert capsys.readouterr().err == "There is no account called “nobody@example.org” here.\n"
+
+
+def test_refused_setting_is_called_by_its_variable(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no argument --public_url; --port there is."""
+    monkeypatch.setenv("KELOLO_PUBLIC_URL", "learn.example.org")
+    monkeypatch.setenv("KELOLO_PORT", "70000")
+    capsys.readouterr()
+    assert main(["migrate", "--data", str(data)]) == 2
+    port, address = capsys.readouterr().err.splitlines()
+    assert port.startswith("--port or KELOLO_PORT: ")
+    assert address.startswith("KELOLO_PUBLIC_URL: begin with https://")
 
 
 def test_sign_in_link_is_printed_alone_and_works(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

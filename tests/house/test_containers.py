@@ -42,10 +42,36 @@ def services(compose: dict[str, Any]) -> dict[str, Service]:
 def test_compose_file_is_valid(compose: dict[str, Any]) -> None:
     """By the specification's own schema: no key is misspelt, and nothing is of a wrong type."""
     schema = json.loads((ROOT / "tests/docker/compose.schema.json").read_text(encoding="utf-8"))
+    # newer than that schema, as Compose 2.24 brought it: a file of settings that may be missing
+    schema["definitions"]["service"]["properties"]["env_file"] = {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "required": {"type": "boolean"}},
+            "required": ["path"],
+            "additionalProperties": False,
+        },
+    }
     errors = [
         f"{list(one.instance_path)}: {one.message}" for one in jsonschema_rs.validator_for(schema).iter_errors(compose)
     ]
     assert errors == []
+
+
+def test_operators_settings_reach_all_of_kelolo_and_their_secrets_no_worker(services: dict[str, Service]) -> None:
+    """From one file, which need not be there. Below a worker students' code runs, so it gets no secret of theirs."""
+    reading = {name for name, service in services.items() if "env_file" in service}
+    assert reading == {"migrate", "web", "worker", "worker-hardened"}
+    assert all(services[name]["env_file"] == [{"path": "kelolo.env", "required": False}] for name in reading)
+    secret = {
+        f"KELOLO_{name.upper()}" for name, one in Settings.model_fields.items() if "Secret" in str(one.annotation)
+    }
+    for worker in ("worker", "worker-hardened"):
+        assert {name for name, value in services[worker]["environment"].items() if value == ""} == secret
+    # what stands in `environment` goes before the file: nothing may that an operator wants to set there
+    assert set(services["web"]["environment"]) == {"KELOLO_LOG_FORMAT"}
+    for name in (".gitignore", ".dockerignore"):
+        assert "kelolo.env" in (ROOT / name).read_text(encoding="utf-8")
 
 
 def test_all_that_is_referred_to_is_there(compose: dict[str, Any], services: dict[str, Service]) -> None:
@@ -162,7 +188,14 @@ def test_all_that_is_copied_is_in_the_context_and_nothing_else() -> None:
     assert all(any(path == one or path.startswith(f"{one}/") for path in seen) for one in copied)
     assert not [path for path in seen if not any(path == one or path.startswith(f"{one}/") for one in copied)]
     rules = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    for hidden in (".env", "secrets/kelolo_database_url", "data/kelolo.db", ".git/config", "app/__pycache__/main.pyc"):
+    for hidden in (
+        ".env",
+        "kelolo.env",
+        "secrets/kelolo_database_url",
+        "data/kelolo.db",
+        ".git/config",
+        "app/__pycache__/main.pyc",
+    ):
         assert not STEPS["is_in_context"](hidden, [rule for rule in rules if rule and not rule.startswith("#")])
 
 

@@ -96,7 +96,7 @@ def test_address_of_a_model_must_be_whole(address: str) -> None:
 
 def test_key_in_the_address_is_refused() -> None:
     """A name and password in the base URL would end up in logs and in the worker's environment."""
-    with pytest.raises(ValidationError, match="tutor_api_key"):
+    with pytest.raises(ValidationError, match="KELOLO_TUTOR_API_KEY"):
         Settings(tutor_base_url=f"https://me:{KEY}@models.example.org/v1", tutor_model="some-model")
 
 
@@ -104,3 +104,40 @@ def test_hosted_model_needs_a_name() -> None:
     """A base URL alone is not enough to ask a model."""
     with pytest.raises(ValidationError, match="tutor_model"):
         Settings(tutor_base_url="https://models.example.org/v1")
+
+
+def test_empty_variable_is_as_if_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the compose file takes from workers what their site's file of settings gives."""
+    monkeypatch.setenv("KELOLO_METRICS_TOKEN", "")
+    monkeypatch.setenv("KELOLO_SMTP_URL", "")
+    assert Settings().metrics_token is None
+    assert Settings().smtp_url.get_secret_value() == ""
+
+
+@pytest.mark.parametrize("listed", ["", "*", "10.0.0.5", "10.0.0.5, 172.16.0.0/12", "::1,fd00::/8"])
+def test_proxies_are_addresses_or_networks(listed: str) -> None:
+    """Or all there are, or none."""
+    assert Settings(forwarded_allow_ips=listed).forwarded_allow_ips == listed
+
+
+@pytest.mark.parametrize("listed", ["nginx", "10.0.0.5,", "10.0.0.1/8", "*,10.0.0.5", "10.0.0.5 10.0.0.6"])
+def test_proxy_that_would_never_be_believed_is_refused(listed: str) -> None:
+    """The server would take it for a name that no peer has, and say nothing."""
+    with pytest.raises(ValidationError, match="is no address and no network"):
+        Settings(forwarded_allow_ips=listed)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"), [("learn.example.org", "begin with https://"), ("https://example.org/learn", "no path")]
+)
+def test_public_address_that_cannot_be_is_refused_in_words(address: str, said: str) -> None:
+    """Not by a regular expression."""
+    with pytest.raises(ValidationError, match=said):
+        Settings(public_url=address)
+
+
+def test_short_token_for_figures_is_refused_and_not_shown() -> None:
+    """It says how long it must be."""
+    with pytest.raises(ValidationError, match="at least 16 characters") as refused:
+        Settings(metrics_token=SecretStr("short-one"))
+    assert "short-one" not in str(refused.value)

@@ -11,8 +11,12 @@ from starlette.testclient import TestClient
 from app import figures as counting
 from app.db import Database
 from app.main import create_app
+from app.models import Rule
 from app.services import figures
+from app.services.accounts import add_user, create_token
+from app.services.tutor.ledger import FAILURES
 from app.settings import Settings
+from app.web.answering import _WORDS as ANSWER_WORDS
 from app.web.site import Site
 from tests.web.conftest import EXERCISE, SUBMISSIONS, Worker, make_report
 
@@ -104,6 +108,23 @@ def test_refusals_are_counted_by_rule(local: TestClient, local_site: Site, stude
     assert 'rule="checks' in denied
 
 
+def test_counters_that_are_watched_begin_at_zero(local: TestClient, local_site: Site) -> None:
+    """Else the first fault would not be seen to be one more than none."""
+    with local_site.database.write() as session:
+        session.execute(text("DELETE FROM figure"))
+    now = told(local)
+    outcomes = {"settled", "fault", *ANSWER_WORDS}
+    rules = {*(rule.value for rule in Rule), FAILURES}
+    for name in (
+        "kelolo_grader_faults_total",
+        "kelolo_warm_process_restarts_total",
+        *(f'kelolo_tutor_answers_total{{outcome="{outcome}"}}' for outcome in outcomes),
+        *(f'kelolo_quota_denials_total{{rule="{rule}"}}' for rule in rules),
+        *(f'kelolo_verdicts_total{{verdict="{verdict}"}}' for verdict in ("passed", "failed", "grader_fault")),
+    ):
+        assert now[name] >= 0, name
+
+
 def test_adding_at_once_loses_nothing(database: Database) -> None:
     """Two processes add to the same rows."""
     keys = [counting.sample_key("x", {"n": str(number)}) for number in range(3)]
@@ -153,3 +174,28 @@ def test_administrators_see_the_same_figures(
     shown = re.sub(r"<[^>]+>", " ", page)
     for said in ("Longest wait", "Verdicts: failed", "Mean time of running"):
         assert said in shown
+
+
+@pytest.mark.parametrize(
+    ("settings_", "said", "unsaid"),
+    [
+        ({}, ["Letters do not leave", "outbox"], "nobody new"),
+        ({"confirm_email": True}, ["Letters do not leave", "nobody new can get in"], "mail server mail."),
+        ({"smtp_url": "smtp://me:a-password@mail.example.org"}, ["mail.example.org:587"], "a-password"),
+    ],
+)
+def test_administrators_see_whether_mail_leaves(
+    settings: Settings, settings_: dict[str, Any], said: list[str], unsaid: str
+) -> None:
+    """Where there is no mail server, links to confirm an address lie in a folder."""
+    chosen = Settings(**settings.model_dump(include={"data", "queue_limit"}) | settings_)
+    with TestClient(create_app(chosen)) as client:
+        app: Any = client.app
+        site: Site = app.state.site
+        with site.database.write() as session:
+            add_user(session, email="admin@example.org", role="admin")
+            bearer = create_token(session, email="admin@example.org")
+        page = client.get("/admin/health", headers={"Authorization": f"Bearer {bearer}"}).text
+    shown = re.sub(r"<[^>]+>", "", page)
+    assert all(one in shown for one in said)
+    assert unsaid not in shown
