@@ -143,6 +143,8 @@ def editor_of(page: Page) -> Locator:
 
 def write(page: Page, code: str) -> None:
     """Type code into the editor in place of what is there, key by key, as a person would."""
+    editor_of(page).wait_for()
+    page.wait_for_load_state()  # its script too: the field that gives way to the editor would be clicked for ever
     editor_of(page).click()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.press("Delete")

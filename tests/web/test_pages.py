@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from app.clients.bells import WorkerBell
 from app.settings import Settings
+from app.web import attempts
 from graders.report import CheckResult, CheckStatus, Misconception, Verdict
 from tests.web.conftest import BROWSER, EXERCISE, PAGE, Worker, make_error, make_report
 
@@ -61,8 +62,11 @@ def test_line_ends_of_forms_do_not_reach_the_code(client: TestClient) -> None:
     assert editor(page) == "a = 1\nb = 2\n"
 
 
-def test_without_javascript_the_result_page_waits_for_the_verdict(client: TestClient, worker: Worker) -> None:
+def test_without_javascript_the_result_page_waits_for_the_verdict(
+    client: TestClient, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The page after sending is held back a little, and then has the result."""
+    monkeypatch.setattr(attempts, "PAGE_WAIT_S", 60)  # however busy the machine is
     where = send(client)
     timer = threading.Timer(0.2, lambda: worker.grade(make_report()))
     timer.start()
