@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
@@ -30,7 +31,9 @@ log = structlog.get_logger()
 
 BACKLOG = 2048
 # Streams of waiting browsers never end by themselves: at SIGTERM they are cut after this long.
-SHUTDOWN_S = 5
+SHUTDOWN_S = 4
+END_WITHIN_S = 8.0
+"""Whoever asks a web server to end waits ten seconds, as a rule, before it is killed."""
 DATABASE_WITHIN_S = 30.0
 _REFUSED = 2
 """Exit code: what was asked for cannot be done on this machine as it is."""
@@ -55,6 +58,8 @@ class Server(uvicorn.Server):
 
     first_admin: str | None = None
     """The link that makes the first administrator, while there is none."""
+    end_within_s: float | None = None
+    """After this, once it is asked to end, the process ends whatever its threads are at."""
 
     def __init__(self, config: uvicorn.Config, *, leave: Callable[[], None]) -> None:
         """`leave` is called in the event loop, when the server is asked to stop."""
@@ -76,6 +81,10 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let those who wait for a verdict go first, so that they need not be cut off."""
+        if self.end_within_s is not None:
+            last = threading.Timer(self.end_within_s, _end)
+            last.daemon = True
+            last.start()
         self._leave()
         await super().shutdown(sockets)
 
@@ -127,7 +136,7 @@ def serve_web(args: argparse.Namespace) -> int:
     _await_database(settings)
     signal.signal(signal.SIGTERM, _leave)
     with _listen(settings) as listener:
-        return _run_web(settings, listener)
+        return _run_web(settings, listener, end_within_s=END_WITHIN_S)
 
 
 def work(args: argparse.Namespace) -> int:
@@ -176,7 +185,13 @@ def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(0)
 
 
-def _run_web(settings: Settings, listener: socket.socket) -> int:
+def _end() -> None:
+    """End now. A thread that waits for a slow disk or another server would be waited for else; nothing is half done."""
+    log.warning("ended in the midst of requests")
+    os._exit(0)
+
+
+def _run_web(settings: Settings, listener: socket.socket, *, end_within_s: float | None = None) -> int:
     # port 0 means any that is free, and which one that is stands in links
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     warn_of_unsent_letters(settings)
@@ -192,6 +207,7 @@ def _run_web(settings: Settings, listener: socket.socket) -> int:
     )
     server = Server(config, leave=app.state.site.leave)
     server.first_admin = first_admin_link(app.state.site)
+    server.end_within_s = end_within_s
     server.run(sockets=[listener])
     return 0 if server.started else 3
 

@@ -4,8 +4,10 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -279,10 +281,10 @@ def test_backup_and_restore_say_what_they_have_done(tmp_path: Path, capsys: pyte
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `kelolo serve`, and give the process and the address that it announces."""
+def serving(*arguments: str, command: str = "serve") -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `kelolo serve`, or another command, and give the process and the address that it announces."""
     kelolo = Path(sys.executable).with_name("kelolo")
-    server = subprocess.Popen([kelolo, "serve", *arguments], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([kelolo, command, *arguments], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         line = server.stdout.readline()
@@ -310,6 +312,27 @@ def test_serve_grades_over_http_from_an_empty_folder(tmp_path: Path, capsys: pyt
         assert report["verdict"] == "passed"
         server.send_signal(signal.SIGTERM)
         assert server.wait(30) == 0
+
+
+def test_web_ends_in_time_though_a_request_waits_for_the_database(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever stops it kills it after ten seconds as a rule; a thread that hangs does not keep it until then."""
+    main(["import", str(ROOT / "exercises" / "embeddings"), "--data", str(data)])
+    main(["user", "add", "ada@example.org", "--role", "student", "--data", str(data)])
+    capsys.readouterr()
+    main(["token", "create", "ada@example.org", "--data", str(data)])
+    bearer = {"Authorization": f"Bearer {capsys.readouterr().out.strip()}"}
+    with serving("--data", str(data), "--port", "0", command="web") as (server, address):
+        with sqlite3.connect(data / "kelolo.db", isolation_level=None) as other:
+            other.execute("BEGIN IMMEDIATE")  # the request has to wait for its end
+            request = f"{address}/api/v1/exercises/{EXERCISE}/submissions"
+            with httpx2.Client(headers=bearer, timeout=0.5) as client, pytest.raises(httpx2.TimeoutException):
+                client.post(request, json={"source": RIGHT})
+            asked_s = time.monotonic()
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(30) == 0
+        assert time.monotonic() - asked_s < 9.5
 
 
 def test_serve_says_when_the_port_is_taken(tmp_path: Path) -> None:
