@@ -22,7 +22,16 @@ from graders.sandbox import bubblewrap
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 UID = 39_999  # nobody's, and none that slots get
-TESTS = ("test_attacks", "test_bad_input", "test_escape", "test_exhaustion", "test_forging", "test_leaks", "test_walls")
+TESTS = (
+    "test_attacks",
+    "test_bad_input",
+    "test_escape",
+    "test_exhaustion",
+    "test_forging",
+    "test_judges",
+    "test_leaks",
+    "test_walls",
+)
 
 
 @dataclass(frozen=True)
