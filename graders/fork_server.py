@@ -108,8 +108,8 @@ def _hide_platform() -> None:
 
 def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *, walls: Walls, entry: Entry) -> None:
     me = os.getpid()
-    # what can be made before the fork is, for a page that is written to after it has to be copied
-    # what libraries keep for themselves, caches and temporary files, goes into the run's own folder
+    # Made before the fork is what can be: a page that is written to after it has to be copied. What libraries keep
+    # for themselves, caches and temporary files, goes into the run's own folder.
     os.environ.update({"HOME": order["scratch"], "TMPDIR": order["scratch"]})
     ruleset = walls.files.ruleset(order["scratch"]) if walls.files is not None else None
     pid = os.fork()

@@ -1,7 +1,7 @@
 """
 The trusted parent: from a source text to a Report, through two warm processes.
 
-    draw trials -> fork student and judge at once
+    draw trials -> fork student; a judge that was kept for the exercise, or else fork one, at once
     student: execute -> claim -> probe -> gradients, trial by trial, each step bounded from outside
     judge:   meanwhile starting code and reference; then the claims -> outcomes
     parent:  how the run ended + outcomes -> verdict
