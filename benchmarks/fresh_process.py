@@ -55,6 +55,7 @@ def main() -> None:
             reference=Reference(task, start, claim, programs, pure=pure),
             seed=drawn.seed,
             lesson=not trials,
+            of_lesson=not trials,
             values=values,
             source=order["source"],
         )

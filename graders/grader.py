@@ -40,14 +40,16 @@ class Handed:
     """
 
     judge: Run | None = None
-    claims: list[tuple[Frame, Frame | None]] = field(default_factory=list)  # claim, gradients
+    claims: list[tuple[Frame, Frame | None]] = field(default_factory=list)  # claim, gradients; of each trial
     ended: Ended | None = None
     waiting: list[Frame] = field(default_factory=list)
 
-    def complete(self, claim: Frame, gradients: Frame | None) -> None:
-        """One trial is done, or as far as it came."""
-        self.claims.append((claim, gradients))
+    def complete(self, claim: Frame, gradients: Frame | None, *, again: bool = False) -> None:
+        """One trial is done, or as far as it came; `again`: it was run once more, with other numbers in the tables."""
+        if not again:
+            self.claims.append((claim, gradients))
         body = {
+            "again": again,
             "claim": claim.body,
             "claim_bytes": len(claim.tensors),
             "gradients": gradients.body if gradients else None,
@@ -202,6 +204,8 @@ def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output,
             gradients = _expect(run.converse(probe, deadline=deadline), FrameType.GRADIENTS)
             handed.complete(claim, gradients)
             claim = None
+            if gradients.body.get("again") is True:
+                _once_more(run, handed, deadline=deadline)
             if number + 1 < len(trials):
                 order = Frame(FrameType.TRIAL, {"trial": _data(trials[number + 1])})
     except Ended as ended:
@@ -209,6 +213,12 @@ def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output,
         if claim is not None:
             handed.complete(claim, None)
     return handed
+
+
+def _once_more(run: Run, handed: Handed, *, deadline: float) -> None:
+    """The same trial with other numbers in the tables. Raises Ended."""
+    claim = _expect(run.listen(deadline=deadline), FrameType.CLAIM)
+    handed.complete(claim, _expect(run.listen(deadline=deadline), FrameType.GRADIENTS), again=True)
 
 
 def _begin(run: Run, *, output: Output) -> None:

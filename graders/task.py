@@ -31,7 +31,8 @@ class Output:
     kind: str = "tensor"  # tensor | table | value
     dims: tuple[str, ...] = ()  # the names of its axes, in order
     dtype: str = "floating"  # floating | whole | any, or the name of one, such as float32
-    tolerance: float = 1e-5  # unitless: of the largest number expected
+    tolerance: float = 1e-5  # unitless: of each number expected and of the terms that it is made of
+    atol: float = 0.0  # in the output's own unit, on top
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class Task:
     require: str = ""  # expression over a fresh trial's starting code: draw again until it holds
     fresh_trials: int = 2
     wrong: tuple[WrongVariant, ...] = ()
+    free_tables: tuple[str, ...] = ()  # names of tables that may start with any numbers
     probe: str = ""  # author's code, run after the student's: calls the classes and functions it asked for
     report: str = ""  # author's code that prints the lesson's check
     limits: Limits = Limits()
@@ -115,6 +117,7 @@ class Task:
         parts["inputs"] = tuple(Input(**one) for one in raw["inputs"])
         parts["checks"] = tuple(_check(one) for one in raw["checks"])
         parts["wrong"] = cls.wrong_from_json(raw["wrong"])
+        parts["free_tables"] = tuple(raw["free_tables"])
         parts["limits"] = Limits(**raw["limits"])
         return cls(**parts)
 
@@ -132,6 +135,7 @@ class Task:
             "outputs": [{"name": one.name, "kind": one.kind} for one in self.outputs],
             "inputs": [one.name for one in self.inputs],
             "gradients": [list(pair) for pair in self.gradients()],
+            "free_tables": list(self.free_tables),
             "probe": self.probe,
         }
 

@@ -21,16 +21,20 @@ class OutputSpec(Part):
         "tensor", description="A tensor, anything that holds a table of rows, or a plain number, text or list."
     )
     dims: list[Line] = Field(default=[], description="The names of its axes, in order.", max_length=16)
-    dtype: Literal["floating", "whole", "any", "float32", "float64", "int64", "bool"] = Field(
-        "floating", description="What kind of numbers a tensor holds."
+    dtype: Literal["floating", "whole", "any", "float32", "float64", "float16", "bfloat16", "int64", "bool"] = Field(
+        "floating", description="What kind of numbers a tensor holds; floating is float32 or float64."
     )
     tolerance: float = Field(
-        1e-5, gt=0, le=0.5, description="How far off a number may be, as a share of the largest number expected."
+        1e-5,
+        gt=0,
+        le=0.5,
+        description="How far off each number may be, as a share of itself and of the terms that it is made of.",
     )
+    atol: float = Field(0.0, ge=0, description="How far off each number may be on top, in its own unit.")
 
     def output(self) -> Output:
         """As the grader needs it."""
-        return Output(self.name, self.kind, tuple(self.dims), self.dtype, self.tolerance)
+        return Output(self.name, self.kind, tuple(self.dims), self.dtype, self.tolerance, self.atol)
 
 
 class InputSpec(Part):
@@ -133,6 +137,11 @@ class Exercise(Head):
     inputs: list[InputSpec] = Field(default=[], max_length=20, description="Names that outputs are computed from.")
     outputs: list[OutputSpec] = Field(min_length=1, max_length=30, description="Names that the student must make.")
     checks: list[CheckSpec] = Field(min_length=1, max_length=40, description="In the order in which they are shown.")
+    free_tables: list[Name] = Field(
+        default=[],
+        max_length=10,
+        description="Tables that may start with any numbers, beside the outputs of kind table: too large to hand over.",
+    )
     probe: str = Field(
         "",
         max_length=60_000,
@@ -144,6 +153,13 @@ class Exercise(Head):
     )
     limits: LimitsSpec = Field(default=LimitsSpec(), description="What one run may use.")
 
+    def _free_tables(self) -> tuple[str, ...]:
+        """The tables that may start with any numbers: those of which no check says which ones they are to hold."""
+        leaves = [leaf for check in self.checks for leaf in check.task_check().leaves]
+        fixed = {leaf.of for leaf in leaves if leaf.kind == "equal"}
+        made = [one.name for one in self.outputs if one.kind == "table" and one.name not in fixed]
+        return tuple(dict.fromkeys([*made, *self.free_tables]))
+
     def task(self, version: int) -> Task:
         """The exercise as the grader needs it."""
         return Task(
@@ -151,15 +167,14 @@ class Exercise(Head):
             version=version,
             setup=self.setup,
             solution=self.solution,
-            outputs=tuple(
-                Output(one.name, one.kind, tuple(one.dims), one.dtype, one.tolerance) for one in self.outputs
-            ),
+            outputs=tuple(one.output() for one in self.outputs),
             inputs=tuple(Input(one.name, one.valid) for one in self.inputs),
             checks=tuple(one.task_check() for one in self.checks),
             params={name: one.generator() for name, one in self.params.items()},
             require=self.require,
             fresh_trials=self.fresh_trials,
             wrong=tuple(_variant(one) for one in self.wrong),
+            free_tables=self._free_tables(),
             probe=self.probe,
             report=self.report,
             limits=Limits(**self.limits.model_dump()),

@@ -23,6 +23,7 @@ _MAX_TEXT = 4000
 _MAX_PRINTED = 10_000
 _MAX_AXES = 16
 _MAX_LEAF = 1 << 20
+_MAX_LATE = 64
 _MAX_STEP = 1 << 40
 
 
@@ -90,7 +91,8 @@ class Claim:
     probed: dict[str, Fault]  # how a line of the probe failed, by the output it was to make
     printed: str
     defined: tuple[tuple[str, ...], ...]  # functions with the outputs that are made inside them
-    gradients: dict[str, torch.Tensor | str]  # by "of>to": a tensor, "none" or "error"
+    gradients: dict[str, torch.Tensor | str]  # by "of>to": a tensor, "none", "unusable" or "error …"
+    late: tuple[tuple[str, str], ...] = ()  # [table, output]: the output was there before the table was found
 
     def made(self, name: str) -> Made:
         """What stands under an output's name."""
@@ -132,6 +134,7 @@ def _claim(order: dict[str, Any], body: Any, tensors: dict[str, torch.Tensor], f
         printed=_text(body["printed"], limit=_MAX_PRINTED),
         defined=tuple(tuple(_text(name) for name in one) for one in body["defined"]),
         gradients=gradients,
+        late=tuple((_text(table), _text(output)) for table, output in body.get("late", ())[:_MAX_LATE]),
     )
 
 

@@ -19,6 +19,7 @@ from graders.judge.inputs import changed_inputs
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
 from graders.judge.reference import Names, Programs, Reference, Start
+from graders.judge.second_look import settle
 from graders.judge.trial import Trial
 from graders.setup import Setup
 from graders.trials import candidates
@@ -79,35 +80,46 @@ class Judge:
 
     def take(self, frame: Frame) -> bool:
         """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""
-        if len(self._trials) == len(self._prepared):
+        again = frame.body["again"] is True
+        number = len(self._trials) - again
+        if not 0 <= number < len(self._prepared) or (again and self._trials[number].again is not None):
             return False
+        trial = self._trial(frame, number, again=again)
+        outcome.judge_trial(trial)
+        if again:
+            self._trials[number].again = trial
+            return True
+        self._trials.append(trial)
+        if trial.lesson and trial.parsed:
+            self._printed = printed(trial, self._task.report)
+        return True
+
+    def _trial(self, frame: Frame, number: int, *, again: bool) -> Trial:
         body, packed = frame.body, memoryview(frame.tensors)
         made = Frame(FrameType.CLAIM, body["claim"], bytes(packed[: body["claim_bytes"]]))
         found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["claim_bytes"] :]))
         claim = read(self._order, made, found if body["gradients"] is not None else None)
-        prepared = self._prepared[len(self._trials)]
+        prepared = self._prepared[number]
         start = prepared.start.having(changed_inputs(self._task, prepared.start.names, claim))
-        trial = Trial(
+        return Trial(
             task=self._task,
             names=start.names,
             pure=prepared.pure,
             claim=claim,
             reference=Reference(self._task, start, claim, self._programs, pure=prepared.pure),
             seed=prepared.seed,
-            lesson=not self._trials,
+            lesson=number == 0 and not again,
+            of_lesson=number == 0,
             values=prepared.values,
             source=self._source,
             texts=self._texts,
         )
-        outcome.judge_trial(trial)
-        self._trials.append(trial)
-        if trial.lesson and trial.parsed:
-            self._printed = printed(trial, self._task.report)
-        return True
 
     def outcome(self) -> Order:
         """What is said of all trials together."""
         task, trials, lesson = self._task, self._trials, self._trials[0]
+        for trial in trials:
+            settle(trial)
         found = outcome.results(task, trials)
         failed = {one.id for one in found if one.status is outcome.FAILED}
         wrong = bool(failed) or lesson.claim.fault is not None

@@ -41,7 +41,7 @@ def recognise(
         return Misconception("syntax", _SYNTAX)
     for variant in wrong():
         fits = bool(variant.when) or set(variant.failing) <= failed
-        if fits and all(_matches(trial, variant) for trial in trials):
+        if fits and all(_matches(trial.telling, variant) for trial in trials):
             return Misconception(variant.tag, variant.message)
     return None
 

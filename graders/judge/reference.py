@@ -12,12 +12,15 @@ The same machinery runs the author's wrong variants, to see whether the student'
 import ast
 import copy
 import random
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
 import torch
 
 from graders.judge.claimed import Claim, Made, read
+from graders.judge.compare import Terms
+from graders.judge.condition import Noise, condition
 from graders.judge.dependence import made_from, serves
 from graders.judge.plausible import plausible
 from graders.student import claims
@@ -26,6 +29,7 @@ from graders.task import Task
 from graders.texts import Texts
 
 _ADOPT = "__adopt__"
+EXACT = 0  # in the place of a sample's number: nothing is changed
 Names = dict[str, Any]
 
 
@@ -86,15 +90,16 @@ def _adoption(name: str, place: ast.stmt) -> ast.stmt:
 class Adoption:
     """Gives a value of the reference the student's numbers."""
 
-    def __init__(self, made: dict[str, Made], *, same_shape: bool) -> None:
+    def __init__(self, made: dict[str, Made], *, same_shape: bool, noise: Noise | None = None) -> None:
         """
         What to adopt.
 
         Args:
             made: the student's values, by name; all readable.
             same_shape: refuse with OtherShape where the author's own shape differs.
+            noise: change them a little; None leaves them as they are.
         """
-        self._made, self._same_shape = made, same_shape
+        self._made, self._same_shape, self._noise = made, same_shape, noise
         self.leaves: dict[str, torch.Tensor] = {}
 
     def __call__(self, name: str, value: Any) -> Any:  # noqa: ANN401  an author's object
@@ -105,7 +110,8 @@ class Adoption:
         if self._same_shape and (own is None or tuple(own.shape) != made.shape):
             raise OtherShape(name)
         learns = made.tensor.is_floating_point() and (own is None or own.requires_grad or made.kind == "tensor")
-        leaf = made.tensor.clone().requires_grad_(learns)
+        numbers = made.tensor.clone() if self._noise is None else self._noise.on(made.tensor)
+        leaf = numbers.requires_grad_(learns)
         if type(own) is torch.nn.Parameter:
             leaf = torch.nn.Parameter(leaf.detach(), requires_grad=learns)
         self.leaves[name] = leaf
@@ -197,58 +203,98 @@ class Reference:
         self._pure = pure
         self._task, self._claim, self._programs = task, claim, programs
         self._start = start
-        self._runs: dict[tuple[str, ...], tuple[Names, Adoption] | None] = {}
-        self._gradients: dict[tuple[str, int, tuple[str, ...]], dict[str, torch.Tensor | None]] = {}
+        self._runs: dict[tuple[tuple[str, ...], int], tuple[Names, Adoption] | None] = {}
+        self._gradients: dict[tuple[str, int, tuple[str, ...], int], dict[str, torch.Tensor | None]] = {}
         self._cotangents: dict[tuple[tuple[int, ...], int], torch.Tensor] = {}
 
-    def given(self, adopted: tuple[str, ...], *, of: str) -> tuple[Names, Adoption] | None:
+    def given(self, adopted: tuple[str, ...], *, of: str, sample: int = EXACT) -> tuple[Names, Adoption] | None:
         """
         The solution's names when it starts from these outputs of the student, as far as `of` is made from them.
+
+        Args:
+            adopted: names of outputs.
+            of: the one that is wanted.
+            sample: EXACT, or the number of a run in which all that goes in is changed a little.
 
         Returns:
             None where one of them is not there to start from. Where the solution stops on them, what it had made.
         """
         for wider in self._programs.serving(of, adopted):
-            found = self._given(wider)
+            found = self._given(wider, sample)
             if found is not None and of in found[0]:
                 return found
-        return self._given(adopted)
+        return self._given(adopted, sample)
 
-    def _given(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
-        if adopted not in self._runs:
-            self._runs[adopted] = self._run(adopted)
-        return self._runs[adopted]
+    def _given(self, adopted: tuple[str, ...], sample: int) -> tuple[Names, Adoption] | None:
+        key = adopted, sample
+        if key not in self._runs:
+            self._runs[key] = self._run(adopted, None if sample == EXACT else Noise(sample))
+        return self._runs[key]
 
-    def _run(self, adopted: tuple[str, ...]) -> tuple[Names, Adoption] | None:
+    def _run(self, adopted: tuple[str, ...], noise: Noise | None) -> tuple[Names, Adoption] | None:
         made = {name: self._claim.made(name) for name in adopted}
         if not all(one.readable and plausible(one, self._pure.get(name)) for name, one in made.items()):
             return None
-        adoption = Adoption(made, same_shape=False)
+        adoption = Adoption(made, same_shape=False, noise=noise)
         names = self._start.fresh(**{_ADOPT: adoption})
+        if noise is not None:
+            names |= noise.on_all(names)
         # what was made before the solution stopped on the student's values is still what should come out
         self._programs.run(self._task.solution, frozenset(adopted), names)
         return names, adoption
 
-    def gradient(self, of: str, to: str, seed: int, *, given: tuple[str, ...] | None = None) -> torch.Tensor | None:
+    def terms(self, given: tuple[str, ...], *, of: str) -> Terms:
+        """How large the terms are that an output is made of, when the solution starts from `given`."""
+
+        def changed(sample: int) -> torch.Tensor | None:
+            found = self.given(given, of=of, sample=sample)
+            return claims.table_of(found[0].get(of))[0] if found is not None else None
+
+        return lambda samples: condition(changed, samples)
+
+    def gradient(
+        self, of: str, to: str, seed: int, *, given: tuple[str, ...] | None = None, sample: int = EXACT
+    ) -> torch.Tensor | None:
         """D (of * r).sum() / d to, of the solution on the student's tables (`given`); None where there is none."""
-        key = of, seed, given or (to,)
+        key = of, seed, given or (to,), sample
         if key not in self._gradients:
-            self._gradients[key] = self._gradient(of, seed, given=given or (to,))
+            self._gradients[key] = self._gradient(of, seed, given=given or (to,), sample=sample)
         return self._gradients[key].get(to)
 
-    def _gradient(self, of: str, seed: int, *, given: tuple[str, ...]) -> dict[str, torch.Tensor | None]:
+    def gradient_terms(self, of: str, to: str, seed: int, *, given: tuple[str, ...] | None = None) -> Terms:
+        """How large the terms are that a gradient is made of."""
+        return lambda samples: condition(
+            lambda sample: self.gradient(of, to, seed, given=given, sample=sample), samples
+        )
+
+    def _gradient(self, of: str, seed: int, *, given: tuple[str, ...], sample: int) -> dict[str, torch.Tensor | None]:
         """By what was given: one walk through the graph for all of them."""
-        found = self.given(given, of=of)
+        found = self.given(given, of=of, sample=sample)
         if found is None:
             return {}
         names, adoption = found
-        value, leaves = names.get(of), {to: leaf for to, leaf in adoption.leaves.items() if leaf.requires_grad}
+        value, leaves = (
+            names.get(of),
+            {to: leaf for to, leaf in self._leaves(given, names, adoption) if leaf.requires_grad},
+        )
         if not leaves or not isinstance(value, torch.Tensor) or not value.requires_grad:
             return {}
         # given as the gradient of `value`, r is just what comes of (value * r).sum(), without making that
         r = self._cotangent(tuple(value.shape), seed).to(value.dtype)
+        if sample != EXACT:
+            r = Noise(sample).on(r)
         made = torch.autograd.grad(value, list(leaves.values()), r, retain_graph=True, allow_unused=True)
         return dict(zip(leaves, made, strict=True))
+
+    @staticmethod
+    def _leaves(given: tuple[str, ...], names: Names, adoption: Adoption) -> Iterator[tuple[str, torch.Tensor]]:
+        """What was adopted, and what the solution does not make itself but finds in the starting code."""
+        for name in given:
+            leaf = adoption.leaves.get(name)
+            if leaf is None:
+                leaf, _ = claims.table_of(names.get(name))
+            if leaf is not None:
+                yield name, leaf
 
     def _cotangent(self, shape: tuple[int, ...], seed: int) -> torch.Tensor:
         """The random r, drawn once for all outputs of a shape."""

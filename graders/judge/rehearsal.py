@@ -27,6 +27,7 @@ _TASK = Task(
         Check("sizes", "", "other_sizes"),
     ),
     report="print(f'{list(h.shape)} {learnable} {holds(\"learns\")}')",
+    free_tables=tuple(sample.ORDER["free_tables"]),
     fresh_trials=1,
 )
 
@@ -44,7 +45,7 @@ def _packed() -> bytes:
 
 
 def _frame(claim: Frame, gradients: Frame) -> Frame:
-    body = {"claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": gradients.body}
+    body = {"again": False, "claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": gradients.body}
     return Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + gradients.tensors)
 
 

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import CodeType
 from typing import Any
 
+import torch
+
 from graders.judge.claimed import MISSING, Claim, Made
-from graders.judge.compare import coarseness
+from graders.judge.compare import Bound, Terms
+from graders.judge.condition import Noise, condition
 from graders.judge.explain import explain
 from graders.judge.inputs import spoilt_input
 from graders.judge.plausible import plausible
@@ -58,11 +60,20 @@ class Trial:
     claim: Claim
     reference: Reference
     seed: int
-    lesson: bool
+    lesson: bool  # are its data the lesson's, and so anybody's to print?
+    of_lesson: bool  # are they, be they printed or not?
     values: dict[str, Any]  # of the parameters that were changed
     source: str  # the student's text, to be looked at but never run
     texts: Texts = field(default_factory=Texts)  # the author's, as far as they are compiled
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    again: "Trial | None" = (
+        None  # the same once more with other numbers in the tables, where they start with blind ones
+    )
+
+    @property
+    def telling(self) -> "Trial":
+        """Of this trial and the one that was run once more, the one whose numbers show what was done."""
+        return self.again or self
 
     @property
     def parsed(self) -> bool:
@@ -73,11 +84,10 @@ class Trial:
         """The student's value."""
         return self.claim.made(name)
 
-    @cached_property
-    def gradient_tolerance(self) -> float:
-        """Unitless: how far off a gradient may be. One that has come through half precision is as coarse as that."""
-        made = [one.tensor for one in self.claim.outputs.values()]
-        return coarseness(one for one in made if one is not None)
+    def bound(self, name: str) -> Bound:
+        """How far off a number of this output may be, or one of the gradients that come from it."""
+        output = self.output(name)
+        return Bound.of(output.tolerance, output.atol, output.dtype)
 
     def output(self, name: str) -> Output:
         """What the exercise says of an output."""
@@ -146,9 +156,23 @@ class Trial:
         """
         return eval(expression(text, self.texts), self._known())  # noqa: S307  in the judge's own process
 
+    def terms_of(self, text: str) -> Terms:
+        """How large the terms are that an author's expression is made of; nothing of it is known where it raises."""
+
+        def changed(sample: int) -> torch.Tensor | None:
+            known = self._known()
+            noise = Noise(sample)
+            try:
+                value = eval(expression(text, self.texts), known | (noise.on_all(known) if sample else {}))  # noqa: S307
+            except Exception:  # noqa: BLE001  the student's outputs need not fit it
+                return None
+            return value if isinstance(value, torch.Tensor) else None
+
+        return lambda samples: condition(changed, samples)
+
     def _known(self) -> Names:
         failing = {id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED}
-        about = facts(self.task, self.names, self.claim, source=self.source, failed=failing, lesson=self.lesson)
+        about = facts(self.task, self.names, self.claim, source=self.source, failed=failing, lesson=self.of_lesson)
         return {**about, **self.names, **self.own_values()}
 
     def own_values(self) -> Names:

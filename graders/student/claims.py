@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from safetensors import TensorSpec, serialize
 
+from graders.student import execution
 from graders.student.execution import FILE, Ended
 from graders.wire import Frame, FrameType
 
@@ -26,12 +27,14 @@ _LARGEST_INT = 1 << 63
 _NO_VALUE = object()
 _NUMPY_SCALARS = (np.int64, np.int32, np.float64, np.float32, np.bool_)
 _PARAMETER = torch.nn.Parameter
-_PLAIN = (torch.Tensor, _PARAMETER)
+PLAIN = (torch.Tensor, _PARAMETER)
 _NAMED_DTYPES = {
     torch.float64: "float64", torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16",
     torch.int64: "int64", torch.int32: "int32", torch.int16: "int16", torch.int8: "int8",
     torch.uint8: "uint8", torch.bool: "bool",
 }  # fmt: skip
+UNUSABLE = "unusable"
+_FAULT_CHARS = 300
 Facts = dict[str, Any]
 
 
@@ -70,7 +73,7 @@ class _Look:
         if name not in names:
             return {"kind": "missing"}
         value, key = names[name], prefix + name
-        if type(value) in _PLAIN:
+        if type(value) in PLAIN:
             return {"kind": "tensor", **self._tensor(key, value)}
         if type(value).__module__ == "numpy" and type(value).__name__ == "ndarray":
             return {"kind": "array", **self._converted(key, value, torch.from_numpy)}
@@ -147,7 +150,7 @@ def _leaves(weight: torch.Tensor) -> list[torch.Tensor]:
             continue
         seen.add(node)
         variable = getattr(node, "variable", None)
-        if isinstance(variable, torch.Tensor) and type(variable) in _PLAIN:
+        if isinstance(variable, torch.Tensor) and type(variable) in PLAIN:
             found[id(variable)] = variable
         waiting += [before for before, _ in node.next_functions]
     return list(found.values())
@@ -176,18 +179,18 @@ def table_of(value: Any) -> tuple[torch.Tensor | None, str]:  # noqa: ANN401  a 
     Returns:
         The tensor or None, and how it was found: tensor, parameter, weight, only-parameter, nothing, several.
     """
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value, "parameter" if type(value) is _PARAMETER else "tensor"
     if isinstance(value, type | types.FunctionType):
         return None, "nothing"
     try:
         weight = getattr(value, "weight", None)
-        if type(weight) in _PLAIN:
+        if type(weight) in PLAIN:
             return weight, "weight"
         held = list(value.parameters()) if isinstance(value, torch.nn.Module) else _attributes(value)
     except Exception:  # noqa: BLE001  a student's property
         return None, "nothing"
-    plain = [one for one in held if type(one) in _PLAIN]
+    plain = [one for one in held if type(one) in PLAIN]
     tables = [one for one in plain if one.dim() == 2] if len(plain) > 1 else plain  # noqa: PLR2004
     if len(tables) == 1:
         return tables[0], "only-parameter"
@@ -196,13 +199,22 @@ def table_of(value: Any) -> tuple[torch.Tensor | None, str]:  # noqa: ANN401  a 
 
 def _refusal(value: torch.Tensor) -> str:
     """Why a tensor's numbers are not read, or an empty text."""
+    return _kind_refused(value) or _too_large(value)
+
+
+def _kind_refused(value: torch.Tensor) -> str:
     if value.layout is not torch.strided or value.is_quantized or value.is_nested:
         return "it is not an ordinary dense tensor"
     if value.device.type == "meta":
         return "it has a shape but no numbers (device meta)"
     if value.dtype not in _NAMED_DTYPES:
         return f"its numbers are {str(value.dtype).removeprefix('torch.')}"
-    return _too_large(value)
+    return ""
+
+
+def is_dense(value: torch.Tensor) -> bool:
+    """Can its numbers be computed with, however many there are?"""
+    return _kind_refused(value) == ""
 
 
 def _attributes(value: Any) -> list[Any]:  # noqa: ANN401
@@ -235,7 +247,8 @@ def gradients(names: dict[str, Any], pairs: list[list[str]], seed: int) -> dict[
         seed: of r, unknown until the student's code has ended.
 
     Returns:
-        By "of>to": a tensor, None (not connected), or the text of what went wrong.
+        By "of>to": a tensor, None (not connected), UNUSABLE (one of the two is nothing that a gradient could be
+        looked for in), or the text of what went wrong on the way.
     """
     found: dict[str, Any] = {}
     for of in dict.fromkeys(of for of, _ in pairs):
@@ -246,10 +259,10 @@ def gradients(names: dict[str, Any], pairs: list[list[str]], seed: int) -> dict[
 
 def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> dict[str, Any]:  # noqa: ANN401
     """By table: a tensor, None (not connected) or a text."""
-    if type(of) not in _PLAIN or _refusal(of):
-        return dict.fromkeys(tables, "nothing to look at")
+    if type(of) not in PLAIN or _refusal(of):
+        return dict.fromkeys(tables, UNUSABLE)
     usable = {to: one for to, one in tables.items() if one is not None and not _refusal(one)}
-    found: dict[str, Any] = {to: None if to in usable else "nothing to look at" for to in tables}
+    found: dict[str, Any] = {to: None if to in usable else UNUSABLE for to in tables}
     learning = {to: one for to, one in usable.items() if one.requires_grad and of.requires_grad}
     if not learning:
         return found
@@ -259,9 +272,9 @@ def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> di
         made: Sequence[torch.Tensor | None] = torch.autograd.grad(
             total, list(learning.values()), retain_graph=True, allow_unused=True
         )
-    except RuntimeError as fault:
-        return found | dict.fromkeys(learning, str(fault)[:500])
-    dense = [one.to_dense() if one is not None and one.is_sparse else one for one in made]
+        dense = [one.to_dense() if one is not None and one.is_sparse else one for one in made]
+    except BaseException as fault:  # noqa: BLE001  a student's `backward` or hook may raise anything
+        return found | dict.fromkeys(learning, f"{type(fault).__name__}: {execution.text_of(fault)}"[:_FAULT_CHARS])
     return found | dict(zip(learning, dense, strict=True))
 
 
@@ -279,11 +292,16 @@ def graph_was_freed(found: dict[str, Any]) -> bool:
 def gradient_frame(found: dict[str, Any]) -> Frame:
     """The gradients as a frame."""
     tensors = {name: one.detach().contiguous() for name, one in found.items() if isinstance(one, torch.Tensor)}
-    words = {
-        name: "tensor" if isinstance(one, torch.Tensor) else "none" if one is None else "error"
-        for name, one in found.items()
-    }
+    words = {name: _gradient_word(one) for name, one in found.items()}
     return Frame(FrameType.GRADIENTS, {"gradients": words}, pack(tensors))
+
+
+def _gradient_word(found: torch.Tensor | str | None) -> str:
+    if found is None:
+        return "none"
+    if isinstance(found, torch.Tensor):
+        return "tensor"
+    return found if found == UNUSABLE else f"error {found}"
 
 
 def pack(tensors: dict[str, torch.Tensor]) -> bytes:

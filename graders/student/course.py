@@ -6,6 +6,7 @@ student's code has ended, so neither can be prepared for.
 """
 
 import builtins
+import functools
 import os
 import random
 from collections.abc import Callable
@@ -15,9 +16,12 @@ import torch
 
 from graders.setup import Setup
 from graders.student import claims, execution
+from graders.student.start_values import PIN, PinnedProbe, PinnedProgram, Pinning, blind_spot
 from graders.texts import Texts
 from graders.trials import candidates
 from graders.wire import Frame
+
+MAX_LATE = 64
 
 
 class StudentRun:
@@ -45,6 +49,7 @@ class StudentRun:
         self._order, self._program, self._ready = order, program, ready
         self._setup = Setup(order["setup"], order["require"], texts)
         self._probe = execution.Probe(order["probe"], texts)
+        self._pinned: tuple[execution.Program, execution.Probe] | None = None  # once one is needed
         self._first = True
         self._begun = False
         self._names: dict[str, Any] = {}
@@ -65,15 +70,22 @@ class StudentRun:
         with execution.undisturbed():
             return claims.claim(self._names, self._order, ended)
 
-    def _run(self, *, keep_graphs: bool) -> tuple[dict[str, Any], execution.Ended]:
+    def _run(self, *, keep_graphs: bool, pinning: Pinning | None = None) -> tuple[dict[str, Any], execution.Ended]:
         names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
         self._begin_anew()
         self._setup.run(candidates(self._order["params"], self._trial["draw"]), names)
         if not self._begun:
             self._begun = True
             self._ready()
+        program, probe = self._program, self._probe
+        if pinning is not None:
+            program, probe = self._pinned = self._pinned or self._with_pins()
+            names[PIN] = functools.partial(pinning.put_in, names, dict(names))
         with execution.graphs_kept(keep_graphs), execution.collecting():
-            return names, execution.run(self._program, self._probe, names)
+            return names, execution.run(program, probe, names)
+
+    def _with_pins(self) -> tuple[execution.Program, execution.Probe]:
+        return PinnedProgram(self._program.source), PinnedProbe(self._order["probe"])
 
     def _begin_anew(self) -> None:
         """What a trial has switched, seeded or written, the next one does not find."""
@@ -93,12 +105,35 @@ class StudentRun:
         return folder
 
     def gradients(self, seed: int) -> Frame:
-        """Answer the random probe with the gradients that the order asks for."""
+        """Answer the random probe with the gradients that the order asks for; whether `again` comes next is in it."""
         with execution.undisturbed():
+            frame = self._gradients(seed)
+            frame.body["again"] = self._is_blind()
+            return frame
+
+    def again(self, seed: int) -> tuple[Frame, Frame]:
+        """Run once more, with other numbers in the tables: what came of that, and the gradients."""
+        tables, outputs = self._order["free_tables"], [one["name"] for one in self._order["outputs"]]
+        with execution.undisturbed():
+            execution.silence()
+            rest = [name for name in outputs if name not in tables]
+            pinning = Pinning(tables, rest, seed=seed, before=self._names)
+            self._names = {}  # two large tables at once could be too much
+        self._names, ended = self._run(keep_graphs=True, pinning=pinning)
+        with execution.undisturbed():
+            frame = claims.claim(self._names, self._order, ended)
+            frame.body["late"] = pinning.late[:MAX_LATE]
+            return frame, claims.gradient_frame(claims.gradients(self._names, self._order["gradients"], seed))
+
+    def _is_blind(self) -> bool:
+        tables = {name: claims.table_of(self._names.get(name))[0] for name in self._order["free_tables"]}
+        return bool(blind_spot({name: one for name, one in tables.items() if one is not None and claims.is_dense(one)}))
+
+    def _gradients(self, seed: int) -> Frame:
+        found = claims.gradients(self._names, self._order["gradients"], seed)
+        if claims.graph_was_freed(found):
+            # the student called backward() and its graph is gone: right all the same, so run it once more
+            execution.silence()
+            self._names, _ = self._run(keep_graphs=True)
             found = claims.gradients(self._names, self._order["gradients"], seed)
-            if claims.graph_was_freed(found):
-                # the student called backward() and its graph is gone: right all the same, so run it once more
-                execution.silence()
-                self._names, _ = self._run(keep_graphs=True)
-                found = claims.gradients(self._names, self._order["gradients"], seed)
-            return claims.gradient_frame(found)
+        return claims.gradient_frame(found)

@@ -61,7 +61,7 @@ class Program:
         self._fault: Fault | None = None
         self._out = _Tee(1)
         source = source.removeprefix("\ufeff")  # some editors begin a file with a byte-order mark
-        self._source = source
+        self.source = source
         self._lines = _LINE_END.split(source)
         linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
         try:
@@ -95,7 +95,7 @@ class Program:
 
     def _unparsed(self, fault: BaseException) -> Fault:
         line = fault.lineno if isinstance(fault, SyntaxError) else None
-        text = fault.msg if isinstance(fault, SyntaxError) else _text(fault)
+        text = fault.msg if isinstance(fault, SyntaxError) else text_of(fault)
         return {**_described(fault, text), "line": line, "parsed": False, "targets": [], "code": self._line(line)}
 
     def _exit(self, end: SystemExit) -> Fault | None:
@@ -117,7 +117,7 @@ class Program:
             operands = _operands(trace.tb_frame) or operands
             trace = trace.tb_next
         told = {"line": line, "parsed": True, "targets": self._targets(module_frame), "code": self._line(line)}
-        return {**_described(fault, _text(fault)), **told, "operands": operands}
+        return {**_described(fault, text_of(fault)), **told, "operands": operands}
 
     def _line(self, number: int | None) -> str:
         known = number is not None and 0 < number <= len(self._lines)
@@ -129,7 +129,7 @@ class Program:
             return []
         positions = list(trace.tb_frame.f_code.co_positions())
         line, _, column, _ = positions[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else (None, None, None, None)
-        return targets_at(ast.parse(self._source), line or trace.tb_lineno, column)
+        return targets_at(ast.parse(self.source), line or trace.tb_lineno, column)
 
 
 class Probe:
@@ -250,7 +250,7 @@ def _described(fault: BaseException, text: str) -> Fault:
     return {"type": name[:100], "builtin": known, "message": text, "memory": memory}
 
 
-def _text(fault: BaseException) -> str:
+def text_of(fault: BaseException) -> str:
     """What an exception says; asking may itself raise, or return anything."""
     try:
         text = str(fault)

@@ -67,7 +67,11 @@ def main(inlet: int, outlet: int) -> None:
     while trial is not None:
         wire.send(outlet, run.execute(trial))
         probe = wire.receive(inlet)
-        wire.send(outlet, run.gradients(probe.body["seed"]))
+        found = run.gradients(probe.body["seed"])
+        wire.send(outlet, found)
+        if found.body["again"]:
+            for frame in run.again(probe.body["seed"]):
+                wire.send(outlet, frame)
         trial = wire.receive(inlet).body.get("trial")
 
 

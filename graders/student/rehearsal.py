@@ -66,6 +66,7 @@ ORDER: dict[str, Any] = {
     ],
     "inputs": ["x"],
     "gradients": [["h", "table"], ["found", "table"]],
+    "free_tables": ["table", "places"],
     "probe": "",
 }
 

@@ -3,15 +3,56 @@
 import pytest
 import torch
 
-from graders.judge.compare import compare, same
+from graders.judge.compare import Bound, compare, same
 from graders.judge.words import near_miss
 
+EXACT = torch.randn(20, 5, generator=torch.Generator().manual_seed(0))
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
-def test_rounding_of_a_precision_is_not_held_against_it(dtype: torch.dtype) -> None:
-    """The same numbers in fewer bits are the same numbers."""
-    exact = torch.randn(20, 5, generator=torch.Generator().manual_seed(0))
-    assert same(exact.to(dtype), exact)
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_the_same_numbers_in_single_or_double_precision_are_the_same(dtype: torch.dtype) -> None:
+    """Either is precise enough for any exercise."""
+    assert same(EXACT.to(dtype), EXACT)
+    assert compare(EXACT.to(dtype), EXACT, dtype="floating") is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_counts_only_where_it_is_asked_for_by_name(dtype: torch.dtype) -> None:
+    """Where an exercise wants that type, rounding to it is right; elsewhere it is another type."""
+    name, halved = str(dtype).removeprefix("torch."), EXACT.to(dtype)
+    assert compare(halved, EXACT, dtype=name, bound=Bound.of(1e-5, 0.0, name)) is None
+    mismatch = compare(halved, EXACT, dtype="floating")
+    assert mismatch is not None
+    assert mismatch.kind == "type"
+    assert compare(halved, EXACT, dtype="any") is not None
+
+
+def test_a_large_number_makes_no_room_for_a_wrong_one_beside_it() -> None:
+    """Each number has a bound of its own."""
+    expected = EXACT.clone()
+    expected[:, 0] = 1e5
+    wrong = expected.clone()
+    wrong[3, 2] += 0.01
+    assert compare(wrong, expected) is not None
+
+
+def test_terms_that_nearly_cancel_make_room_for_their_own_rounding_only() -> None:
+    """A small difference of two large numbers is as exact as they are, and no number beside it is."""
+    large, small = EXACT * 1000, EXACT * 1000 + torch.rand(20, 5, generator=torch.Generator().manual_seed(1)) * 1e-2
+    expected = (small.double() - large.double()).float()
+    terms = lambda _: small.double().abs() + large.double().abs()  # noqa: E731
+    off_by_rounding = expected + 1e-5 * large
+    assert compare(off_by_rounding, expected) is not None
+    assert compare(off_by_rounding, expected, terms=terms) is None
+    assert compare(expected + 1e-3 * large, expected, terms=terms) is not None
+
+
+def test_an_absolute_tolerance_is_added_to_the_relative_one() -> None:
+    """Where an author asks for it."""
+    expected = torch.zeros(3)
+    assert compare(expected + 1e-3, expected) is not None
+    assert compare(expected + 1e-3, expected, bound=Bound(atol=2e-3)) is None
+    assert compare(expected + 3e-3, expected, bound=Bound(atol=2e-3)) is not None
 
 
 def test_the_first_place_that_is_off_is_named() -> None:

@@ -2,16 +2,20 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from graders.judge import words
+from graders.judge.checks.gradient import stopped
 from graders.judge.claimed import Made
-from graders.judge.compare import Mismatch, compare, same_value
+from graders.judge.compare import Mismatch, Terms, compare, same_value
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
 from graders.student import claims
 from graders.task import Check
+
+_WANTED = {"floating": "floating-point numbers, float32 or float64", "whole": "whole numbers"}
 
 
 def judge(trial: Trial, check: Check) -> Outcome:
@@ -45,57 +49,79 @@ def _value(trial: Trial, check: Check, made: Made) -> Outcome:
     if made.kind != "value":
         return failed(f"`{check.of}` is {words.kind(made)}; a plain number or text is expected.")
     expected = list(_right(trial, check))
-    if any(same_value(made.value, one) for _, one in expected):
+    if any(same_value(made.value, one.value) for one in expected):
         return passed()
     return failed(check.message or f"`{check.of}` is {made.value!r:.80}, which is not what it should be.")
 
 
-def _right(trial: Trial, check: Check) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value that would be right, with what it was computed from."""
+@dataclass(frozen=True)
+class _Right:
+    """A value that would be right."""
+
+    given: tuple[str, ...]  # what it was computed from; empty for an author's expression
+    value: Any
+    terms: Terms
+
+
+def _right(trial: Trial, check: Check) -> Iterator[_Right]:
+    """Every value that would be right."""
     for given in check.given:
         run = trial.reference.given(given, of=check.of)
         if run is not None and check.of in run[0]:
             value = run[0][check.of]
             table = claims.table_of(value)[0] if trial.output(check.of).kind == "table" else None
-            yield given, value if table is None else table
+            yield _Right(given, value if table is None else table, trial.reference.terms(given, of=check.of))
     for expression in check.accept:
         try:
-            yield (), trial.value_of(expression)
+            yield _Right((), trial.value_of(expression), trial.terms_of(expression))
         except Exception:  # noqa: BLE001, S112  the student's outputs need not fit the author's expression
             continue
 
 
 def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
-    found: list[tuple[Mismatch, torch.Tensor]] = []
+    found: list[tuple[Mismatch, _Right]] = []
     poisoned = ""
-    output = trial.output(check.of)
-    for given, expected in _right(trial, check):
-        if not isinstance(expected, torch.Tensor):
+    output, bound = trial.output(check.of), trial.bound(check.of)
+    for right in _right(trial, check):
+        if not isinstance(right.value, torch.Tensor):
             continue
-        mismatch = compare(actual, expected, dtype=output.dtype, tolerance=output.tolerance)
-        if mismatch is None and given and bool(expected.isnan().any()):
-            poisoned = given[0]  # nan is what comes of nan whatever is done with it, so this proves nothing
-            continue
-        if mismatch is None:
-            return _learns(trial, check, given)
-        found.append((mismatch, expected.detach()))
+        mismatch = compare(actual, right.value, dtype=output.dtype, bound=bound, terms=right.terms)
+        if mismatch is not None:
+            found.append((mismatch, right))
+        elif right.given and bool(right.value.isnan().any()):
+            poisoned = right.given[0]  # nan is what comes of nan whatever is done with it, so this proves nothing
+        else:
+            return _learns(trial, check, right.given)
+    unjudged = _unjudged(trial, check, found, poisoned)
+    if unjudged:
+        return not_run(unjudged)
+    mismatch, right = found[0]
+    return failed(_describe(trial, check, actual, mismatch, right.value.detach()))
+
+
+def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], poisoned: str) -> str:
+    """Why nothing can be said of an output that equals nothing that would be right; or an empty text."""
+    kind = trial.made(check.of).dtype
+    coarse = [name for mismatch, right in found if mismatch.kind == "type" for name in right.given]
+    source = next((name for name in coarse if trial.made(name).dtype == kind), "")
+    if source:
+        return f"`{check.of}` holds {kind}, as your own `{source}` does; that comes first."
     if poisoned:
-        return not_run(f"`{check.of}` is judged by your own `{poisoned}`, and that holds numbers that are not (nan).")
+        return f"`{check.of}` is judged by your own `{poisoned}`, and that holds numbers that are not (nan)."
     if not found:
         needed = " or ".join(", ".join(f"`{name}`" for name in given) for given in check.given if given)
-        return not_run(f"`{check.of}` is judged by your own {needed or 'values'}, which cannot be used as it is.")
-    return failed(_describe(trial, check, actual, found[0]))
+        return f"`{check.of}` is judged by your own {needed or 'values'}, which cannot be used as it is."
+    return ""
 
 
-def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mismatch, torch.Tensor]) -> str:
-    mismatch, expected = found
+def _describe(trial: Trial, check: Check, actual: torch.Tensor, mismatch: Mismatch, expected: torch.Tensor) -> str:
     output = trial.output(check.of)
     if mismatch.kind == "shape":
         said = f"`{check.of}` has the shape {words.shape(tuple(actual.shape))}; "
         said += f"it should be {words.shape(tuple(expected.shape), output.dims)}."
         return " ".join(filter(None, (said, words.near_miss(actual, expected))))
     if mismatch.kind == "type":
-        wanted = {"floating": "floating-point numbers", "whole": "whole numbers"}.get(output.dtype, output.dtype)
+        wanted = _WANTED.get(output.dtype, output.dtype)
         return f"`{check.of}` holds {str(actual.dtype).removeprefix('torch.')}, but it should hold {wanted}."
     place = f"{check.of}{list(mismatch.place)}" if mismatch.place else check.of
     if not trial.lesson:  # other data are nobody's to print
@@ -125,9 +151,12 @@ def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
                 "Either it was not made from that table, or something on the way drops the gradient (`.data`, "
                 "`.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
             )
+        if isinstance(found, str) and found.startswith("error"):
+            return failed(f"`{check.of}` has the right numbers, but {stopped(trial, found)} `{table}`.")
         if isinstance(found, torch.Tensor) and table in given and not _shared(trial, table, given):
             expected = trial.reference.gradient(check.of, table, trial.seed, given=given)
-            if expected is not None and compare(found, expected, tolerance=trial.gradient_tolerance) is not None:
+            terms = trial.reference.gradient_terms(check.of, table, trial.seed, given=given)
+            if expected is not None and compare(found, expected, bound=trial.bound(check.of), terms=terms) is not None:
                 return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
     return passed()
 
@@ -153,4 +182,5 @@ def _lets_through(trial: Trial, step: str, table: str) -> bool:
     expected = trial.reference.gradient(step, table, trial.seed)
     if expected is None or not isinstance(found, torch.Tensor):
         return isinstance(found, torch.Tensor)
-    return compare(found, expected, tolerance=trial.gradient_tolerance) is None
+    terms = trial.reference.gradient_terms(step, table, trial.seed)
+    return compare(found, expected, bound=trial.bound(step), terms=terms) is None

@@ -19,10 +19,17 @@ def judge(trial: Trial, check: Check) -> Outcome:
     if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
         return failed(why_cut(check, of, to))
     if not isinstance(found, torch.Tensor):
-        return failed(f"No gradient can be taken from `{check.of}` back to `{check.to}`.")
+        return failed(f"For `{check.of}` {stopped(trial, found)} `{check.to}`.")
     if not bool(found.any()):
         return failed(f"The gradient of `{check.of}` arrives at `{check.to}`, but it is zero everywhere.")
     return _by_row(trial, check, found)
+
+
+def stopped(trial: Trial, found: str) -> str:
+    """In words, up to the table's name: what kept a gradient from being taken at all."""
+    said = found.removeprefix("error").strip()
+    why = f" ({said})" if said and trial.lesson else ""  # other data are nobody's to print
+    return f"working out the gradient stopped with an exception{why} on the way back to"
 
 
 def why_cut(check: Check, of: Made, to: Made) -> str:
@@ -39,17 +46,35 @@ def why_cut(check: Check, of: Made, to: Made) -> str:
 
 
 def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
-    values = next((one.id for one in trial.task.checks if one.kind == "equal" and one.of == check.of), None)
-    if values and trial.outcomes[values].status is not CheckStatus.PASSED:
+    checks = [
+        one for one in trial.task.checks if any(leaf.kind == "equal" and leaf.of == check.of for leaf in one.leaves)
+    ]
+    outcome = trial.outcomes.get(checks[0].id) if checks else None
+    if outcome is not None and outcome.status is not CheckStatus.PASSED:
         return not_run(f"A gradient arrives; whether it is the right one can be said once `{check.of}` is right.")
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
-    if expected is None or compare(found, expected, tolerance=trial.gradient_tolerance) is None:
+    if expected is None:
+        return not_run(f"A gradient arrives, but with this `{check.to}` nobody can say which one it should be.")
+    terms = trial.reference.gradient_terms(check.of, check.to, trial.seed)
+    if compare(found, expected, bound=trial.bound(check.of), terms=terms) is None:
         return passed()
     rows = silent_rows(found, expected)
     if not rows:
-        return failed(f"The gradient that arrives at `{check.to}` is not that of a look-up.")
+        return failed(f"A gradient arrives at `{check.to}`, but another one than should: {_how_off(found, expected)}.")
     which = f"Row {rows[0]}" if trial.lesson else "A row"
     return failed(f"{which} of `{check.to}` was looked up, but no gradient reaches it: it can never learn.")
+
+
+def _how_off(found: torch.Tensor, expected: torch.Tensor) -> str:
+    """In words: a multiple of what it should be, or something else."""
+    if found.shape != expected.shape:
+        return "it does not have the table's shape"
+    left, right = found.double().flatten(), expected.double().flatten()
+    factor = float(left @ right / (right @ right).clamp_min(1e-300))
+    if not torch.allclose(left, factor * right, rtol=1e-4, atol=1e-4 * abs(factor) * float(right.abs().max())):
+        return "its numbers are not those that come back from your own step"
+    turned = ", and so it points the other way" if factor < 0 else ""
+    return f"it is {factor:.3g} times as large{turned}"
 
 
 def silent_rows(found: torch.Tensor, expected: torch.Tensor) -> list[int]:

@@ -1,0 +1,248 @@
+"""
+Do the numbers that a student's tables start with show whether a step is right, and which numbers would?
+
+Theory of operation
+===================
+
+A submission is judged by the student's own tables, so the student chooses what it is judged by. Where all rows of a
+table are equal, a wrong look-up gives the right numbers; beside a column of 1e5, or beside a table that is a million
+times larger, a term that was forgotten is lost in rounding. None of that is wrong PyTorch: positions that start at
+zero are common. So such a start is neither refused nor believed. It is found (`blind_spot`), and the whole program is
+run once more, on the same data, with other numbers in the same tables (`Pinning`): drawn for this trial from a seed
+that the program cannot know, one number like another in size, no two rows alike. Both runs have to be right.
+
+Numbers are put in after each statement, as soon as a table is there, and again where a statement has put other ones
+in its place: whether a table is filled where it is made or three lines later, and whether it is kept under its name or
+is part of a module first, what is computed from it is computed from these. They are written into the table's own
+memory, so that whatever shares it, a view or a tied layer, goes along.
+
+Where that comes too late, because tables are made and used in one statement and only then given a name, nothing can be
+shown with a blind start; `Pinning.late` says so, and the judge asks for another start instead of guessing.
+"""
+
+import ast
+import contextlib
+import itertools
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from graders.student.claims import PLAIN, table_of
+from graders.student.execution import FILE, Probe, Program
+
+SMALLEST, LARGEST = 1e-4, 1e4  # of the middle number of a table, signs aside
+_SPREAD = 1e3  # between the middle number and the largest, and between the middle numbers of two tables
+_APART = 1e-2  # of the middle number: two rows differ by more, somewhere
+_MAX_LOOKED_AT = 1 << 19  # numbers that are compared with each other
+PIN = "__pin__"
+
+
+def blind_spot(tables: Mapping[str, torch.Tensor]) -> str:
+    """
+    Say which of these tables starts with numbers that a wrong step can hide behind; an empty text if none does.
+
+    Args:
+        tables: by name; (rows, ...), dense, on the CPU. One that is not of floating-point numbers, holds nan or inf,
+            or has nothing in it is passed over: others say what is wrong with that.
+    """
+    usable = {
+        name: table.detach().reshape(table.shape[0], -1)
+        for name, table in apart(tables).items()
+        if table.is_floating_point() and table.dim() and table.numel()
+    }
+    middles: dict[str, float] = {}
+    for name, table in usable.items():
+        sizes = _sample(table).abs()
+        middle, largest = float(sizes.median()), float(sizes.max())
+        if not largest < float("inf"):  # nan too
+            continue
+        if not SMALLEST <= middle <= LARGEST or largest > _SPREAD * middle:
+            return name
+        middles[name] = middle
+    for name, middle in middles.items():
+        if middle * _SPREAD < max(middles.values()):
+            return name
+    return _too_close(usable, middles)
+
+
+def apart(tables: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Without those that share memory with one before them: one table under two names has one set of numbers."""
+    found: dict[int, str] = {}
+    for name, table in tables.items():
+        found.setdefault(table.untyped_storage().data_ptr(), name)
+    return {name: table for name, table in tables.items() if name in found.values()}
+
+
+def _sample(table: torch.Tensor) -> torch.Tensor:
+    """All of a table, or of a large one rows and columns chosen by chance, (rows, columns)."""
+    rows, columns = table.shape
+    if table.numel() <= _MAX_LOOKED_AT:
+        return table
+    wide = min(columns, 256)
+    picked = table[torch.randperm(rows)[: _MAX_LOOKED_AT // wide]]
+    return picked[:, torch.randperm(columns)[:wide]]
+
+
+def _too_close(tables: Mapping[str, torch.Tensor], middles: Mapping[str, float]) -> str:
+    """The name of a table of which a row is nearly another row, be it of the same table or of another one."""
+    by_width: dict[int, list[str]] = {}
+    for name in middles:
+        by_width.setdefault(tables[name].shape[1], []).append(name)
+    for width, names in by_width.items():
+        room = max(2, int((_MAX_LOOKED_AT / width) ** 0.5) // len(names))
+        parts = [_rows(tables[name], room).float() for name in names]
+        together = torch.cat(parts)
+        apart = torch.cdist(together, together, p=float("inf")).fill_diagonal_(float("inf"))
+        close = apart.amin(dim=1) < _APART * min(middles[name] for name in names)
+        if bool(close.any()):
+            ends = itertools.accumulate(part.shape[0] for part in parts)
+            first = int(close.nonzero()[0])
+            return next(name for name, end in zip(names, ends, strict=True) if first < end)
+    return ""
+
+
+def _rows(table: torch.Tensor, most: int) -> torch.Tensor:
+    return table if table.shape[0] <= most else table[torch.randperm(table.shape[0])[:most]]
+
+
+class OtherNumbers:
+    """What is put into one table instead: standard normal, the same in the student's and in the judge's process."""
+
+    def __init__(self, seed: int, number: int) -> None:
+        """`seed`: of the trial; `number`: which table of the exercise."""
+        self._seed = seed + 7919 * (number + 1)
+
+    def put_into(self, table: torch.Tensor) -> None:
+        """
+        Write them into a table's own memory, whatever its type, unless they are there.
+
+        Of a large table only the two ends are looked at: what is put in place of its numbers is put everywhere.
+
+        Raises:
+            RuntimeError: its rows share memory.
+        """
+        count = self._blocks(table)
+        if not all(self._is_in(table, number) for number in {0, count // 2, count - 1}):
+            for number in range(count):
+                part, numbers = self._block(table, number)
+                part.copy_(numbers)
+
+    def are_in(self, table: torch.Tensor) -> bool:
+        """Does a table hold them?"""
+        return all(self._is_in(table, number) for number in range(self._blocks(table)))
+
+    def _is_in(self, table: torch.Tensor, number: int) -> bool:
+        return torch.equal(*self._block(table, number))
+
+    def _blocks(self, table: torch.Tensor) -> int:
+        """In how many parts a table is gone through, so that a large one is not in memory twice."""
+        return max(1, -(-table.numel() // _MAX_LOOKED_AT))
+
+    def _block(self, table: torch.Tensor, number: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Some rows of a table, and what is to be in them."""
+        rows = -(-table.shape[0] // self._blocks(table)) if table.dim() else 0
+        part = table.data[number * rows : (number + 1) * rows] if rows else table.data
+        generator = torch.Generator(device="cpu").manual_seed((self._seed + number) % (1 << 63))
+        drawn = torch.randn(part.shape, generator=generator, dtype=torch.float32, device="cpu")
+        return part, drawn.to(part.dtype)
+
+
+class Pinning:
+    """One run of a program with other numbers in its tables."""
+
+    def __init__(self, tables: Sequence[str], outputs: Sequence[str], *, seed: int, before: dict[str, Any]) -> None:
+        """
+        Of one trial.
+
+        Args:
+            tables: the names that stand for them, in the exercise's order.
+            outputs: the names of what is computed.
+            seed: of the trial.
+            before: the program's names at the end of its own run, which show where a table is kept meanwhile.
+        """
+        self._numbers = {name: OtherNumbers(seed, number) for number, name in enumerate(tables)}
+        self._kept = {name: [(name, ""), *_kept_in(before, name)] for name in tables}
+        self._outputs = outputs
+        self._found: set[str] = set()
+        self.late: list[list[str]] = []  # [table, output]: the output was there before the table could be found
+
+    def put_in(self, names: dict[str, Any], given: Mapping[str, Any]) -> None:
+        """
+        Put the numbers into every table that is there by now.
+
+        Args:
+            names: the program's, at this moment.
+            given: those of the starting code.
+        """
+        there = {name: self._table(name, names, given) for name in self._numbers}
+        for name, table in apart({name: one for name, one in there.items() if one is not None}).items():
+            with contextlib.suppress(RuntimeError):
+                self._numbers[name].put_into(table)
+            if name not in self._found:
+                self._found.add(name)
+                made = [one for one in self._outputs if one in names and names[one] is not given.get(one)]
+                self.late += [[name, one] for one in made]
+
+    def _table(self, name: str, names: Mapping[str, Any], given: Mapping[str, Any]) -> torch.Tensor | None:
+        """The table of this name, wherever it is kept at this moment; None as long as the program has not made it."""
+        for variable, path in self._kept[name]:
+            table = _at(names.get(variable), path)
+            if table is not None and table is not _at(given.get(variable), path):
+                return table
+        return None
+
+
+def _kept_in(names: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    """Under which other names, or where in which modules, the table of this name lies as well."""
+    wanted, _ = table_of(names.get(name))
+    if wanted is None:
+        return
+    for variable, value in list(names.items()):
+        if isinstance(value, torch.nn.Module) and variable != name:
+            yield from ((variable, path) for path, one in value.named_parameters() if one is wanted)
+        elif value is wanted and variable != name:
+            yield variable, ""
+
+
+def _at(value: Any, path: str) -> torch.Tensor | None:  # noqa: ANN401  a student's object
+    if not path:
+        table = table_of(value)[0]
+    else:
+        try:
+            table = value.get_parameter(path)
+        except Exception:  # noqa: BLE001  another object than the last time
+            return None
+    dense = table is not None and type(table) in PLAIN and table.layout is torch.strided and table.is_floating_point()
+    return table if dense and not table.is_meta else None  # type: ignore[union-attr]
+
+
+def with_pins(tree: ast.Module) -> ast.Module:
+    """A program with `__pin__()` behind each of its statements, but for those that have to stand first."""
+    body: list[ast.stmt] = []
+    for number, statement in enumerate(tree.body):
+        body.append(statement)
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+        if not is_future and not (is_text and number == 0):
+            call = ast.Expr(ast.Call(ast.Name(PIN, ast.Load()), [], []))
+            body.append(ast.fix_missing_locations(ast.copy_location(call, statement)))
+    tree.body = body
+    return tree
+
+
+class PinnedProgram(Program):
+    """A student's text that calls `__pin__` after each statement."""
+
+    def compiled(self, source: str) -> types.CodeType:
+        """With the calls. Raises whatever `compile` does."""
+        return compile(with_pins(ast.parse(source, FILE)), FILE, "exec")
+
+
+class PinnedProbe(Probe):
+    """An author's probe that calls it after each line."""
+
+    def prepared(self, tree: ast.Module) -> ast.Module:
+        """With the calls, each a step of its own."""
+        return with_pins(tree)
