@@ -10,7 +10,10 @@ from pydantic import Field, model_validator
 from app.authoring.checks import CheckSpec
 from app.authoring.params import Param
 from app.authoring.parts import Code, Line, Name, Part, Slug, Text
-from graders.task import Input, Limits, Output, Task, WrongVariant
+from graders.task import Check, Input, Limits, Output, Task, WrongVariant
+
+OTHER_DATA = "other-data"
+"""The id of the check that every exercise has, be it asked for or not."""
 
 
 class OutputSpec(Part):
@@ -153,6 +156,12 @@ class Exercise(Head):
     )
     limits: LimitsSpec = Field(default=LimitsSpec(), description="What one run may use.")
 
+    def _task_checks(self) -> tuple[Check, ...]:
+        """In the author's order; where none of them asks whether all holds for other data, one that does comes last."""
+        checks = tuple(one.task_check() for one in self.checks)
+        asked = any(leaf.kind == "other_sizes" for check in checks for leaf in check.leaves)
+        return checks if asked else (*checks, Check(OTHER_DATA, "It works for other data too", "other_sizes"))
+
     def _free_tables(self) -> tuple[str, ...]:
         """The tables that may start with any numbers: those of which no check says which ones they are to hold."""
         leaves = [leaf for check in self.checks for leaf in check.task_check().leaves]
@@ -169,7 +178,7 @@ class Exercise(Head):
             solution=self.solution,
             outputs=tuple(one.output() for one in self.outputs),
             inputs=tuple(Input(one.name, one.valid) for one in self.inputs),
-            checks=tuple(one.task_check() for one in self.checks),
+            checks=self._task_checks(),
             params={name: one.generator() for name, one in self.params.items()},
             require=self.require,
             fresh_trials=self.fresh_trials,

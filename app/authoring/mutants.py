@@ -29,6 +29,13 @@ _FLIPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.NotEq: ast.Eq,
 }
 _CUT = ("cuts the gradient", "({0}).detach()")
+# The numbers stay, and so only a gradient that is judged by value finds these out.
+_GRADIENTS = {
+    "turns the gradient round": "({0}).detach() * 2 - ({0})",
+    "sends a hundredth of the gradient": "({0}).detach() * 0.99 + ({0}) * 0.01",
+    "sends half of the gradient": "torch.cat([({0})[: len({0}) // 2], ({0})[len({0}) // 2 :].detach()])",
+    "sends the gradient to the wrong place": "({0}).detach() + ({0}).flip(0) - ({0}).flip(0).detach()",
+}
 _WRAPPED = {
     "reverses the order": "({0}).flip(0)",
     "rounds to whole numbers": "({0}).long()",
@@ -93,6 +100,7 @@ class _Roles:
         self.tensors = [one.name for one in exercise.inputs] + _siblings(exercise)
         # where nothing is to learn, a gradient that is cut is no fault
         self.learns = any(one.kind == "table" for one in exercise.outputs)
+        self.gradients = {of for of, _ in exercise.task(1).gradients()}
         self.outputs = [one.name for one in exercise.outputs if one.kind == "tensor"]
 
     def others(self, name: str) -> list[str]:
@@ -128,8 +136,10 @@ def _changes(node: ast.AST, roles: _Roles) -> Iterator[Change]:
             yield from _of_call(node)
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in roles.outputs:
             yield from _of_result(value, roles)
+            yield from _of_gradient(value) if name in roles.gradients else ()
         case ast.Return(value=ast.expr() as value):
             yield from _of_result(value, roles)
+            yield from _of_gradient(value) if roles.gradients else ()
         case ast.Expr() | ast.AugAssign():
             yield "drops a line", lambda _: ast.Pass()
 
@@ -178,6 +188,11 @@ def _of_result(value: ast.expr, roles: _Roles) -> Iterator[Change]:
     text = ast.unparse(value)
     for what, pattern in (*_WRAPPED.items(), *([_CUT] if roles.learns else [])):
         yield what, _with(value=ast.parse(pattern.format(text), mode="eval").body)
+
+
+def _of_gradient(value: ast.expr) -> Iterator[Change]:
+    for what, pattern in _GRADIENTS.items():
+        yield what, _with(value=ast.parse(pattern.format(ast.unparse(value)), mode="eval").body)
 
 
 def _with(**fields: object) -> Callable[[ast.AST], ast.AST]:

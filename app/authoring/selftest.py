@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from app.authoring.disguises import DISGUISES
 from app.authoring.exercise import Exercise, Wrong
 from app.authoring.mutants import Mutant, mutants
 from app.authoring.question import Question
@@ -78,8 +79,9 @@ class SelfTest:
         self._task: Task = exercise.task(1)
         self._result = Tested(exercise.id)
         self._mutants = mutants(exercise)
-        right = (1 + len(exercise.equivalents)) * seeds
-        self._total = right + 1 + len(exercise.wrong) * seeds + len(self._mutants)
+        starts = sum(one.is_start and one.on(exercise, exercise.solution) != exercise.solution for one in DISGUISES)
+        right = (1 + starts + len(exercise.equivalents)) * seeds
+        self._total = right + 1 + 2 * len(exercise.wrong) * seeds + len(self._mutants)
         self._done = 0
 
     def run(self) -> Tested:
@@ -88,8 +90,10 @@ class SelfTest:
         for equivalent in self._exercise.equivalents:
             self._accepts(f"the equivalent “{equivalent.why}”", equivalent.code)
         self._refuses_starter()
-        for wrong in self._exercise.wrong:
+        for number, wrong in enumerate(self._exercise.wrong):
             self._names(wrong)
+            self._stays_wrong(number, wrong)
+        self._starts_anyhow()
         for mutant in self._mutants:
             self._kills(mutant)
         self._excuses_used()
@@ -132,6 +136,23 @@ class SelfTest:
             self._result.wrong_runs += 1
             if report is not None:
                 self._judge_variant(subject, wrong, report)
+
+    def _stays_wrong(self, number: int, wrong: Wrong) -> None:
+        """In a disguise that hides what it does, another one for each variant and seed."""
+        for turn, seed in enumerate(self._seeds):
+            disguise = DISGUISES[(number + turn) % len(DISGUISES)]
+            subject = f"the wrong variant “{wrong.tag}” with {disguise.name}"
+            report = self._grade(subject, disguise.on(self._exercise, variant_source(self._exercise, wrong)), seed)
+            self._result.wrong_runs += 1
+            if report is not None and report.verdict is Verdict.PASSED:
+                self._find(subject, "passes; add a check that it fails, or make a tolerance smaller")
+
+    def _starts_anyhow(self) -> None:
+        """What a table starts with is the student's own affair, as long as a right step is right with it."""
+        for disguise in DISGUISES:
+            source = disguise.on(self._exercise, self._exercise.solution)
+            if disguise.is_start and source != self._exercise.solution:
+                self._accepts(f"the solution with {disguise.name}", source)
 
     def _judge_variant(self, subject: str, wrong: Wrong, report: Report) -> None:
         if report.verdict is Verdict.PASSED:

@@ -10,7 +10,7 @@ import torch
 from graders.judge.claimed import Claim
 from graders.judge.trial import Outcome, Trial, failed
 from graders.report import CheckStatus
-from graders.student.start_values import OtherNumbers, blind_spot
+from graders.student.start_values import MAX_RENEWED, OtherNumbers, blind_spot
 from graders.task import Check
 
 _BLIND = (
@@ -23,15 +23,22 @@ _BLIND = (
 def settle(trial: Trial) -> None:
     """Put what the second run showed into the outcomes of the first."""
     again = trial.again
-    unseen = _blind(trial) if again is None else _not_replaced(trial, again)
-    if again is not None and not unseen:
-        for check in trial.task.checks:
-            first, second = trial.outcomes[check.id], again.outcomes[check.id]
-            if first.status is CheckStatus.PASSED and second.status is not CheckStatus.PASSED:
-                trial.outcomes[check.id] = _with_others(trial, second)
+    if again is None:
+        unseen = _blind(trial)
+    else:
+        hidden = [check for check in trial.task.checks if _is_hidden(trial, again, check)]
+        unseen = _not_replaced(trial, again, hidden)
+        for check in [] if unseen else hidden:
+            trial.outcomes[check.id] = _with_others(trial, again.outcomes[check.id])
     guard = next((one for one in trial.task.checks if unseen and _is_of_table(one, unseen)), None)
     if guard is not None and trial.outcomes[guard.id].status is CheckStatus.PASSED:
         trial.outcomes[guard.id] = failed(f"`{unseen}` {_BLIND}")
+
+
+def _is_hidden(trial: Trial, again: Trial, check: Check) -> bool:
+    """Does a check hold with the student's own numbers only?"""
+    first, second = trial.outcomes[check.id], again.outcomes[check.id]
+    return first.status is CheckStatus.PASSED and second.status is not CheckStatus.PASSED
 
 
 def _is_of_table(check: Check, name: str) -> bool:
@@ -57,16 +64,24 @@ def _blind(trial: Trial) -> str:
     )
 
 
-def _not_replaced(trial: Trial, again: Trial) -> str:
-    """A table that did not get other numbers, or got them when outputs had been made of the old ones; or nothing."""
+def _not_replaced(trial: Trial, again: Trial, hidden: list[Check]) -> str:
+    """A table that did not get other numbers, or got them when what then failed had been made already; or nothing."""
     seen: set[int] = set()
     for number, name in enumerate(trial.task.free_tables):
         made = again.made(name)
         table, is_shared = made.tensor, made.storage in seen
         seen.add(made.storage)
-        if table is not None and not is_shared and not OtherNumbers(trial.seed, number).are_in(table):
+        if table is not None and not is_shared and not _has_others(table, trial.seed, number):
             return name
-    return next((table for table, output in again.claim.late if _alike(trial.claim, again.claim, output)), "")
+    judged = {leaf.of for check in hidden for leaf in check.leaves}
+    late = (one for one in again.claim.late if one[1] in judged)
+    stale = next((table for table, output in late if _alike(trial.claim, again.claim, output)), "")
+    return stale and (_blind(trial) or stale)
+
+
+def _has_others(table: torch.Tensor, seed: int, number: int) -> bool:
+    renewals = range(MAX_RENEWED)
+    return any(OtherNumbers(seed, number, renewed=renewed).are_in(table) for renewed in renewals)
 
 
 def _alike(one: Claim, other: Claim, name: str) -> bool:

@@ -37,6 +37,7 @@ _SPREAD = 1e3  # between the middle number and the largest, and between the midd
 _APART = 1e-2  # of the middle number: two rows differ by more, somewhere
 _MAX_LOOKED_AT = 1 << 19  # numbers that are compared with each other
 PIN = "__pin__"
+MAX_RENEWED = 4  # a table that is made more often gets the numbers of the last time
 
 
 def blind_spot(tables: Mapping[str, torch.Tensor]) -> str:
@@ -110,9 +111,9 @@ def _rows(table: torch.Tensor, most: int) -> torch.Tensor:
 class OtherNumbers:
     """What is put into one table instead: standard normal, the same in the student's and in the judge's process."""
 
-    def __init__(self, seed: int, number: int) -> None:
-        """`seed`: of the trial; `number`: which table of the exercise."""
-        self._seed = seed + 7919 * (number + 1)
+    def __init__(self, seed: int, number: int, *, renewed: int = 0) -> None:
+        """`seed`: of the trial; `number`: which table of the exercise; `renewed`: how often it has been made anew."""
+        self._seed = seed + 7919 * (number * MAX_RENEWED + min(renewed, MAX_RENEWED - 1) + 1)
 
     def put_into(self, table: torch.Tensor) -> None:
         """
@@ -162,8 +163,10 @@ class Pinning:
             seed: of the trial.
             before: the program's names at the end of its own run, which show where a table is kept meanwhile.
         """
-        self._numbers = {name: OtherNumbers(seed, number) for number, name in enumerate(tables)}
-        self._kept = {name: [(name, ""), *_kept_in(before, name)] for name in tables}
+        self._tables, self._seed = list(tables), seed
+        self._memory: dict[str, list[int]] = {name: [] for name in tables}  # of the tables that had this name
+        self._kept = {name: list(_kept_in(before, name)) for name in tables}
+        self._shapes = {name: table.shape for name in tables if (table := _at(before.get(name), "")) is not None}
         self._outputs = outputs
         self._found: set[str] = set()
         self.late: list[list[str]] = []  # [table, output]: the output was there before the table could be found
@@ -176,22 +179,37 @@ class Pinning:
             names: the program's, at this moment.
             given: those of the starting code.
         """
-        there = {name: self._table(name, names, given) for name in self._numbers}
-        for name, table in apart({name: one for name, one in there.items() if one is not None}).items():
+        own = {name: table for name in self._tables if (table := _made(names, given, name, "")) is not None}
+        others = {
+            name: table
+            for name in self._tables
+            if name not in own and (table := self._elsewhere(name, names, given)) is not None
+        }
+        for name, table in apart({**own, **others}).items():
             with contextlib.suppress(RuntimeError):
-                self._numbers[name].put_into(table)
+                self._numbers(name, table).put_into(table)
             if name not in self._found:
                 self._found.add(name)
                 made = [one for one in self._outputs if one in names and names[one] is not given.get(one)]
                 self.late += [[name, one] for one in made]
 
-    def _table(self, name: str, names: Mapping[str, Any], given: Mapping[str, Any]) -> torch.Tensor | None:
-        """The table of this name, wherever it is kept at this moment; None as long as the program has not made it."""
-        for variable, path in self._kept[name]:
-            table = _at(names.get(variable), path)
-            if table is not None and table is not _at(given.get(variable), path):
-                return table
-        return None
+    def _numbers(self, name: str, table: torch.Tensor) -> OtherNumbers:
+        """Those of a table; one that is made anew under the same name is another, and gets others."""
+        memory = self._memory[name]
+        if (place := table.untyped_storage().data_ptr()) not in memory:
+            memory.append(place)
+        return OtherNumbers(self._seed, self._tables.index(name), renewed=memory.index(place))
+
+    def _elsewhere(self, name: str, names: Mapping[str, Any], given: Mapping[str, Any]) -> torch.Tensor | None:
+        """The table that will get this name, where it is kept until then; None as long as it is not made."""
+        places = (_made(names, given, variable, path) for variable, path in self._kept[name])
+        return next((one for one in places if one is not None and one.shape == self._shapes.get(name)), None)
+
+
+def _made(names: Mapping[str, Any], given: Mapping[str, Any], variable: str, path: str) -> torch.Tensor | None:
+    """The table at a place, if it is the program's own and not the starting code's."""
+    table = _at(names.get(variable), path)
+    return None if table is None or table is _at(given.get(variable), path) else table
 
 
 def _kept_in(names: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:

@@ -95,8 +95,7 @@ def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
     unjudged = _unjudged(trial, check, found, poisoned)
     if unjudged:
         return not_run(unjudged)
-    mismatch, right = found[0]
-    return failed(_describe(trial, check, actual, mismatch, right.value.detach()))
+    return failed(_describe(trial, check, actual, found[0]))
 
 
 def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], poisoned: str) -> str:
@@ -114,7 +113,8 @@ def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], 
     return ""
 
 
-def _describe(trial: Trial, check: Check, actual: torch.Tensor, mismatch: Mismatch, expected: torch.Tensor) -> str:
+def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mismatch, _Right]) -> str:
+    mismatch, expected = found[0], found[1].value.detach()
     output = trial.output(check.of)
     if mismatch.kind == "shape":
         said = f"`{check.of}` has the shape {words.shape(tuple(actual.shape))}; "
