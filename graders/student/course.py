@@ -26,7 +26,7 @@ class StudentRun:
     def __init__(
         self,
         order: dict[str, Any],
-        program: execution.Program,
+        program: Callable[[], execution.Program],
         *,
         ready: Callable[[], None],
         folders: bool = True,
@@ -37,12 +37,14 @@ class StudentRun:
 
         Args:
             order: what `Task.student_part` gives.
-            program: the student's.
+            program: compiles the student's text. Called after `ready`: what compiling it costs or brings down is the
+                student's.
             ready: called once, right before the student's code runs for the first time.
             folders: run each trial in an empty folder: the present one, or once there is something in it, one below.
             texts: those of the author's that are compiled already.
         """
-        self._order, self._program, self._ready = order, program, ready
+        self._order, self._compile, self._ready = order, program, ready
+        self._program: execution.Program | None = None
         self._setup = Setup(order["setup"], order["require"], texts)
         self._probe = execution.Probe(order["probe"], texts)
         self._first = True
@@ -72,6 +74,7 @@ class StudentRun:
         if not self._begun:
             self._begun = True
             self._ready()
+        self._program = self._program or self._compile()
         with execution.graphs_kept(keep_graphs), execution.collecting():
             return names, execution.run(self._program, self._probe, names)
 
