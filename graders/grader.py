@@ -154,7 +154,7 @@ class Grader:
 
     def _answer_for(self, brief: Brief, failure: JudgingFailed, *, seed: str) -> None:
         """
-        Whose is it that a judge has failed? The exercise's own solution, sent in the same way with the same seed, tells.
+        Whose is it that a judge has failed? The exercise's own solution, sent in as well with the same seed, tells.
 
         It passes through the same judge's code and author's texts. Where it can be judged, it is what the student
         handed over that cannot. That is found out once for each version of an exercise.

@@ -2,7 +2,7 @@
 From what a judge says and how a run ended to a Report: the trusted half of the verdict.
 
 A judge runs an author's texts over a student's numbers, so what it says may have come from either. It is read strictly
-(`findings`): each field of its kind, checks and names those of the exercise. The word for it is found here, and all of it
+(`findings`): each field of its kind, checks and names those of the exercise. The word for it is found here, and all
 is bounded before anybody stores it: texts are cut, and if the whole is still too long, first what the student
 printed, then the printed check, then all texts alike.
 """

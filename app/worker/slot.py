@@ -3,11 +3,11 @@ One slot of a worker: a thread with a warm grader of its own, which grades one j
 
 Theory of operation: what a fault of ours costs must not be up to whoever sends submissions. There are two kinds.
 
-- `MachineFault`: a process cannot be had. The job goes back to the queue, three times at most, and after a few in a row
-  the slot makes itself a new grader.
+- `MachineFault`: a process cannot be had. The job goes back to the queue, three times at most, and after a few in a
+  row the slot makes itself a new grader.
 - Any other is this submission's to this exercise until shown otherwise. It is graded once more at once, with the same
-  seed. If that works, well; if not, it would fail for ever, so the fault is recorded: no more tries, and the grader, which
-  has done what it can, stays.
+  seed. If that works, well; if not, it would fail for ever, so the fault is recorded: no more tries, and the
+  grader, which has done what it can, stays.
 
 An account that has had several faults recorded within some minutes is not given second tries of either kind, and what
 goes wrong with its submissions says nothing about the grader.

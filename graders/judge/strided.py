@@ -5,8 +5,8 @@ Theory of operation. A view reaches the places `offset + i0 * stride0 + i1 * str
 looking at a place: views whose axes do not run into each other (each stride is larger than all that the shorter ones
 reach together) hold as many numbers as their shape says, and views whose ranges of places do not meet share none. That
 is what honest tables are. Where views do overlap, the places are marked: in a map of the range if it is dense, or else
-listed and sorted. Either costs at most a small multiple of the numbers in the views, which an observation bounds, however
-far apart they are said to lie.
+listed and sorted. Either costs at most a small multiple of the numbers in the views, which an observation bounds,
+however far apart they are said to lie.
 """
 
 import math
