@@ -7,8 +7,10 @@ it is bytes that nobody opens.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from graders.observation_schema import ObservationSchema
 from graders.runs import Ended
 from graders.task import Task
 from graders.wire import Frame, FrameType
@@ -42,6 +44,11 @@ class Brief:
             return Frame(FrameType.JOB, submission)
         whole = {} if self.judge_texts else {"task": self.task.as_json}
         return Frame(FrameType.JOB, {**whole, **submission}, self.judge_texts)
+
+    @cached_property
+    def schema(self) -> ObservationSchema:
+        """What a student's run of it may hand over."""
+        return ObservationSchema(self.student)
 
     @property
     def key(self) -> tuple[str, int]:

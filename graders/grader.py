@@ -8,26 +8,36 @@ The trusted parent: from a source text to a Report, through two warm processes.
 """
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from graders.briefs import Briefs
+from graders import report_assembly
+from graders.briefs import Brief, Briefs
 from graders.faults import GraderFault
 from graders.judges import JUDGE_BUDGET, JUDGE_TIME_S, Judges
+from graders.observation_schema import ObservationRefused, ObservationSchema
 from graders.places import Budget, Places
-from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
+from graders.report import Report, Timing
+from graders.report_assembly import Findings, FindingsRefused
 from graders.runs import START_TIME_S, Ended, Output, Run
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
-from graders.verdicts import sentence, verdict_of
 from graders.warm import JUDGE_PIPE_BYTES
 from graders.wire import Frame, FrameType
 
 _KIB = 1024
 _AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
-_Part = TypeVar("_Part")
+_KEPT = 32  # exercises of which is known that their own solution can be judged
+
+
+class JudgingFailed(Exception):
+    """A judge has not come to an outcome on what a student's run handed over."""
+
+    def __init__(self, told: str, *, how: str = "unjudged") -> None:
+        """`told`: for our log. `how`: unjudged | costly, as `Ended` has it."""
+        super().__init__(told)
+        self.how = how
 
 
 @dataclass
@@ -40,6 +50,7 @@ class Handed:
     """
 
     judge: Run | None = None
+    failed: JudgingFailed | None = None
     claims: list[tuple[Frame, Frame | None]] = field(default_factory=list)  # claim, gradients; of each trial
     ended: Ended | None = None
     waiting: list[Frame] = field(default_factory=list)
@@ -60,13 +71,13 @@ class Handed:
             self.hurry()
 
     def hurry(self) -> None:
-        """Pass on what waits. Raises GraderFault."""
+        """Pass on what waits; that the judge has not taken it is told once the student's run is over."""
         assert self.judge is not None  # noqa: S101  only called where there is one
         try:
             for frame in self.waiting:
                 self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
         except Ended as ended:
-            raise GraderFault(f"the judge ended before the claims ({ended.how})") from ended
+            self.failed = self.failed or _failed(ended, "took no more claims")
         self.waiting.clear()
 
 
@@ -90,6 +101,7 @@ class Grader:
         self._places = Places(scratch, namespaces=namespaces, unsafe=unsafe)
         self._judges = Judges(self._places)
         self._briefs = Briefs(self._compiled)
+        self._sound: dict[tuple[str, int], Brief] = {}
 
     def __enter__(self) -> Self:
         """Start the warm processes: some seconds. Raises GraderFault."""
@@ -113,34 +125,68 @@ class Grader:
         Raises:
             GraderFault: ours, or the exercise's: nothing is said about the student.
         """
-        begun = time.perf_counter()
-        output = _output(task)
         brief = self._briefs.of(task)
+        run, found = self._tried(brief, source, seed=seed)
+        if isinstance(found, JudgingFailed):
+            self._answer_for(brief, found, seed=seed)
+            run = replace(run, ended=run.ended or Ended(found.how))
+            found = Findings()
+        return report_assembly.judged(task, run, found, seed=seed)
+
+    def _tried(self, brief: Brief, source: str, *, seed: str) -> tuple[report_assembly.Run, Findings | JudgingFailed]:
+        """Run and judge, and say how both ended. Raises GraderFault."""
+        begun = time.perf_counter()
+        task = brief.task
+        output = _output(task)
         trials = draw_trials(task, seed)
+        found: Findings | JudgingFailed = Findings()
         with self._places.take("student", _budget(task.limits)) as run:
             run.give(brief.for_student(source, _data(trials[0])))
             submission = {"source": source, "trials": [asdict(trial) for trial in trials]}
             with self._judges.take(brief, submission) as judging:
-                handed = _converse(run, task, trials, output=output, judge=judging.run)
+                handed = _converse(run, brief, trials, output=output, judge=judging.run)
                 ran = time.perf_counter()
-                outcome = _judge(judging.run, handed) if handed.claims else {}
-                judging.well = handed.ended is None and "checks" in outcome
+                if handed.claims:
+                    found = _judge(task, judging.run, handed)
+                judging.well = handed.ended is None and isinstance(found, Findings) and not found.refused
         self._after(handed)
         judged = time.perf_counter()
         timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
-        return _report(task, handed, outcome, output=output, timing=timing, seed=seed)
+        return report_assembly.Run(handed.ended, output, timing), found
+
+    def _answer_for(self, brief: Brief, failure: JudgingFailed, *, seed: str) -> None:
+        """
+        Whose is it that a judge has failed? The exercise's own solution, sent in as well with the same seed, tells.
+
+        It passes through the same judge's code and author's texts. Where it can be judged, it is what the student
+        handed over that cannot. That is found out once for each version of an exercise.
+
+        Raises:
+            GraderFault: it cannot be judged either, so the exercise or we are to blame.
+        """
+        if self._sound.get(brief.key) is brief:
+            return
+        run, found = self._tried(brief, brief.task.solution, seed=seed)
+        if run.ended is not None or isinstance(found, JudgingFailed) or found.refused:
+            raise GraderFault(f"{failure}; and the exercise's own solution cannot be judged either: {found}")
+        self._sound[brief.key] = brief
+        while len(self._sound) > _KEPT:
+            del self._sound[next(iter(self._sound))]
 
     def run(self, task: Task, source: str) -> Report:
         """Execute on the lesson's data only and show what is printed; nothing is judged. Raises GraderFault."""
         begun = time.perf_counter()
         output = _output(task)
         trials = draw_trials(task, "run")[:1]
+        brief = self._briefs.of(task)
         with self._places.take("student", _budget(task.limits)) as run:
-            run.give(self._briefs.of(task).for_student(source, _data(trials[0])))
-            handed = _converse(run, task, trials, output=output)
+            run.give(brief.for_student(source, _data(trials[0])))
+            handed = _converse(run, brief, trials, output=output)
         self._after(handed)
         took = _ms(time.perf_counter() - begun)
-        return _run_report(task, handed, output=output, timing=Timing(run=took, total=took))
+        fault = handed.claims[0][0].body["fault"] if handed.claims else None
+        ran = report_assembly.Run(handed.ended, output, Timing(run=took, total=took))
+        return report_assembly.unjudged(task, ran, fault)
 
     def prepare(self, limits: Limits | None = None) -> None:
         """
@@ -186,11 +232,11 @@ def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
 
 
-def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
+def _converse(run: Run, brief: Brief, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
     """Lead a student's run, which has its order, through its trials; what it handed over until it ended."""
-    handed = Handed(judge)
+    handed, schema = Handed(judge), brief.schema
     _begin(run, output=output)
-    deadline = time.monotonic() + task.limits.wall_time_s
+    deadline = time.monotonic() + brief.task.limits.wall_time_s
     claim: Frame | None = None
     order = Frame(FrameType.TRIAL, {})
     try:
@@ -198,14 +244,14 @@ def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output,
             made = (
                 run.listen(deadline=deadline, output=output) if number == 0 else run.converse(order, deadline=deadline)
             )
-            claim = _expect(made, FrameType.CLAIM)
+            claim = _claimed(made, schema)
             output.check()
             probe = Frame(FrameType.PROBE, {"seed": trial.seed})
-            gradients = _expect(run.converse(probe, deadline=deadline), FrameType.GRADIENTS)
+            gradients = _gradients(run.converse(probe, deadline=deadline), schema)
             handed.complete(claim, gradients)
             claim = None
-            if gradients.body.get("again") is True:
-                _once_more(run, handed, deadline=deadline)
+            if gradients.body["again"]:
+                _once_more(run, handed, schema, deadline=deadline)
             if number + 1 < len(trials):
                 order = Frame(FrameType.TRIAL, {"trial": _data(trials[number + 1])})
     except Ended as ended:
@@ -215,10 +261,29 @@ def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output,
     return handed
 
 
-def _once_more(run: Run, handed: Handed, *, deadline: float) -> None:
+def _once_more(run: Run, handed: Handed, schema: ObservationSchema, *, deadline: float) -> None:
     """The same trial with other numbers in the tables. Raises Ended."""
-    claim = _expect(run.listen(deadline=deadline), FrameType.CLAIM)
-    handed.complete(claim, _expect(run.listen(deadline=deadline), FrameType.GRADIENTS), again=True)
+    claim = _claimed(run.listen(deadline=deadline), schema, again=True)
+    gradients = _gradients(run.listen(deadline=deadline), schema, again=True)
+    handed.complete(claim, gradients, again=True)
+
+
+def _claimed(frame: Frame, schema: ObservationSchema, *, again: bool = False) -> Frame:
+    """A claim that is one. Raises Ended."""
+    try:
+        schema.check_claim(_expect(frame, FrameType.CLAIM), again=again)
+    except ObservationRefused as fault:
+        raise Ended("garbled") from fault
+    return frame
+
+
+def _gradients(frame: Frame, schema: ObservationSchema, *, again: bool = False) -> Frame:
+    """Gradients that are some. Raises Ended."""
+    try:
+        schema.check_gradients(_expect(frame, FrameType.GRADIENTS), again=again)
+    except ObservationRefused as fault:
+        raise Ended("garbled") from fault
+    return frame
 
 
 def _begin(run: Run, *, output: Output) -> None:
@@ -230,7 +295,9 @@ def _begin(run: Run, *, output: Output) -> None:
     try:
         _expect(run.listen(deadline=time.monotonic() + START_TIME_S, output=output), FrameType.READY)
     except Ended as ended:
-        raise GraderFault(f"a run ended before the student's code began ({ended.how}): {_text(output)}") from ended
+        raise GraderFault(
+            f"a run ended before the student's code began ({ended.how}): {report_assembly.text(output)}"
+        ) from ended
 
 
 def _data(trial: TrialOrder) -> dict[str, Any]:
@@ -244,152 +311,30 @@ def _expect(frame: Frame, kind: FrameType) -> Frame:
     return frame
 
 
-def _judge(judge: Run, handed: Handed) -> dict[str, Any]:
+def _judge(task: Task, judge: Run, handed: Handed) -> Findings | JudgingFailed:
+    """What the judge makes of what was handed over. Raises GraderFault: the exercise's own solution fails."""
     words = Output(keep_bytes=8 * _KIB, abort_bytes=1024 * _KIB)
     handed.hurry()
+    if handed.failed is not None:
+        return handed.failed
     try:
         frame = judge.converse(Frame(FrameType.END, {}), deadline=time.monotonic() + JUDGE_TIME_S, output=words)
     except Ended as ended:
-        told = f"the judge ended without an outcome ({ended.how}, status {ended.status}): {_text(words)}"
-        raise GraderFault(told) from ended
+        return _failed(ended, f"gave no outcome: {report_assembly.text(words)}")
     if "fault" in frame.body:
         raise GraderFault(str(frame.body["fault"]))
-    cleaned: dict[str, Any] = _cleaned(frame.body)
-    return cleaned
+    if "failure" in frame.body:
+        return JudgingFailed(str(frame.body["failure"]))
+    try:
+        return report_assembly.findings(task, frame.body)
+    except FindingsRefused as refused:
+        return JudgingFailed(str(refused))
+
+
+def _failed(ended: Ended, what: str) -> JudgingFailed:
+    told = f"the judge ended ({ended.how}, status {ended.status}) and {what}"
+    return JudgingFailed(told, how="costly" if ended.how == "cpu" else "unjudged")
 
 
 def _ms(seconds: float) -> float:
     return round(seconds * 1000, 1)
-
-
-def _report(
-    task: Task, handed: Handed, outcome: dict[str, Any], *, output: Output, timing: Timing, seed: str
-) -> Report:
-    """The trusted half of the verdict: the judge's findings are read strictly, the word for them is found here."""
-    try:
-        checks = [_typed(CheckResult, one) for one in outcome.get("checks", [])]
-        misconception = _typed(Misconception, outcome["misconception"]) if outcome.get("misconception") else None
-        error = _typed(StudentError, outcome["error"]) if outcome.get("error") else None
-        shapes = tuple(_typed(TensorShape, one) for one in outcome.get("tensors", []))
-    except (TypeError, ValueError, KeyError, AttributeError) as fault:
-        raise GraderFault("the judge's outcome is not of the form agreed on") from fault
-    refused = bool(outcome.get("refused"))
-    ended = Ended("garbled") if refused else handed.ended
-    verdict = verdict_of(ended, error=bool(outcome.get("raised")), memory=bool(outcome.get("memory")), checks=checks)
-    return Report(
-        exercise=task.exercise,
-        version=task.version,
-        verdict=verdict,
-        checks=tuple(checks or _untried(task, verdict)),
-        misconception=misconception,
-        error=error,
-        report=str(outcome.get("report", "")),
-        output=_text(output),
-        output_truncated=output.truncated,
-        tensors=shapes,
-        timing_ms=timing,
-        seed=seed,
-        note=sentence(verdict, ended, task.limits),
-    )
-
-
-def _typed(kind: type[_Part], raw: dict[str, Any]) -> _Part:
-    """Part of a report, each field of the kind that it says. Raises AttributeError, KeyError, TypeError, ValueError."""
-    return kind(**{name: _read(name, value) for name, value in raw.items()})
-
-
-def _read(field_: str, value: Any) -> Any:  # noqa: ANN401  any JSON value
-    reader: Callable[[Any], Any] = _READERS.get(field_, _word)
-    return reader(value)
-
-
-def _word(value: Any) -> str:  # noqa: ANN401  any JSON value
-    if not isinstance(value, str):
-        raise TypeError("a text was expected")
-    return value
-
-
-def _whole(value: Any) -> int:  # noqa: ANN401  any JSON value
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError("a whole number was expected")
-    return value
-
-
-def _line(value: Any) -> int | None:  # noqa: ANN401  any JSON value
-    return None if value is None else _whole(value)
-
-
-def _names(value: Any) -> tuple[str, ...]:  # noqa: ANN401  any JSON value
-    return tuple(map(_word, value))
-
-
-def _sizes(value: Any) -> tuple[int, ...]:  # noqa: ANN401  any JSON value
-    return tuple(map(_whole, value))
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "status": CheckStatus,
-    "line": _line,
-    "dims": _names,
-    "shape": _sizes,
-    "expected_shape": _sizes,
-}
-
-
-def _untried(task: Task, verdict: Verdict) -> list[CheckResult]:
-    why = f"Not looked at: the run ended ({verdict.value.replace('_', ' ')}) before there was anything to look at."
-    return [CheckResult(check.id, check.title, CheckStatus.NOT_RUN, why) for check in task.checks]
-
-
-def _run_report(task: Task, handed: Handed, *, output: Output, timing: Timing) -> Report:
-    """What is shown of a run that is not judged. The error is the student's own word, without a judge's explanation."""
-    fault = handed.claims[0][0].body.get("fault") if handed.claims else None
-    error = _own_error(fault) if isinstance(fault, dict) else None
-    memory = bool(isinstance(fault, dict) and fault.get("memory") is True)
-    verdict = verdict_of(handed.ended, error=error is not None, memory=memory, checks=[])
-    return Report(
-        exercise=task.exercise,
-        version=task.version,
-        verdict=verdict,
-        checks=(),
-        misconception=None,
-        error=error,
-        report="",
-        output=_text(output),
-        output_truncated=output.truncated,
-        tensors=(),
-        timing_ms=timing,
-        seed="",
-        note=sentence(verdict, handed.ended, task.limits),
-    )
-
-
-def _own_error(fault: dict[str, Any]) -> StudentError:
-    line = fault.get("line")
-    return StudentError(
-        type=_plain(str(fault.get("type", "Exception")))[:100],
-        message=_plain(str(fault.get("message", "")))[:2000],
-        line=line if isinstance(line, int) and not isinstance(line, bool) else None,
-        explanation="",
-    )
-
-
-def _cleaned(value: Any) -> Any:  # noqa: ANN401  any JSON value
-    """With every text in it made printable: what a student's exception says is quoted in many places."""
-    if isinstance(value, str):
-        return _plain(value)
-    if isinstance(value, list):
-        return [_cleaned(one) for one in value]
-    return {name: _cleaned(one) for name, one in value.items()} if isinstance(value, dict) else value
-
-
-def _text(output: Output) -> str:
-    return _plain(bytes(output.kept).decode("utf-8", "replace"))
-
-
-def _plain(text: str) -> str:
-    """Hostile text made printable: no NUL, no control characters but newline and tab, no lone surrogates."""
-    if text.isascii() and text.isprintable():
-        return text
-    visible = (one if one >= " " or one in "\n\t" else "�" for one in text.replace("\r\n", "\n"))
-    return "".join(visible).encode("utf-8", "replace").decode("utf-8")

@@ -24,7 +24,8 @@ from graders.briefs import Brief
 from graders.places import Budget, Place, Places
 from graders.runs import Run
 
-JUDGE_TIME_S = 20.0  # for one submission, kept from outside
+JUDGE_TIME_S = 20.0  # for one submission, kept from outside; long, so that a busy machine is not taken for a slow judge
+JUDGE_CPU_S = 2.0  # for one submission, and the submission's: what it hands over may be made to be costly to look at
 SUBMISSIONS_BEFORE_NEW = 200
 JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=JUDGE_TIME_S * SUBMISSIONS_BEFORE_NEW)  # in all its life
 _KEPT = 4
@@ -47,7 +48,8 @@ class Judging:
         return self.place.run
 
     def begin(self, submission: dict[str, Any]) -> None:
-        """Tell it of the next submission. Raises GraderFault."""
+        """Tell it of the next submission, whose CPU time is counted from here. Raises GraderFault."""
+        self.run.allow_cpu(JUDGE_CPU_S)
         self.run.give(self.brief.for_judge(submission, opened=self.submissions > 0))
         self.submissions += 1
         self.well = False

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from graders.faults import GraderFault
+from graders.faults import MachineFault
 from graders.runs import Run
 from graders.sandbox import bubblewrap
 from graders.sandbox.folders import remove_tree
@@ -68,13 +68,13 @@ class Places:
         self._left: list[Path] = []  # folders of runs that have ended
 
     def open(self) -> None:
-        """Start the warm processes: some seconds. Raises GraderFault."""
+        """Start the warm processes: some seconds. Raises MachineFault."""
         self._scratch.mkdir(parents=True, exist_ok=True)
         started = [self._start(role) for role in ROLES]
         try:
             for warm in started:
                 warm.wait_until_ready()
-        except GraderFault:
+        except MachineFault:
             self.close()
             raise
 
@@ -89,7 +89,7 @@ class Places:
         self._warm.clear()
 
     def prepare(self, role: str, budget: Budget) -> None:
-        """Fork the next run of a kind ahead. Raises GraderFault."""
+        """Fork the next run of a kind ahead. Raises MachineFault."""
         if role not in self._spare:
             self._spare[role] = self._fork(role, budget)
 
@@ -103,7 +103,7 @@ class Places:
             self.leave(place)
 
     def enter(self, role: str, budget: Budget) -> Place:
-        """A place whose run waits for its order; to be left by `leave`. Raises GraderFault."""
+        """A place whose run waits for its order; to be left by `leave`. Raises MachineFault."""
         place = self._spare.pop(role, None)
         if place is not None and (place.budget != budget or not place.run.alive()):
             self.leave(place)
@@ -124,12 +124,12 @@ class Places:
         self._left.append(place.folder)
 
     def look_after(self, role: str) -> None:
-        """After a run that did not end cleanly: replace its warm process unless it answers. Raises GraderFault."""
+        """After a run that did not end cleanly: replace its warm process unless it answers. Raises MachineFault."""
         if not self._warm[role].answers():
             self._replace(role)
 
     def _fork(self, role: str, budget: Budget) -> Place:
-        """A new run; a warm process that has died or done its share is replaced. Raises GraderFault."""
+        """A new run; a warm process that has died or done its share is replaced. Raises MachineFault."""
         if not self._warm[role].alive() or self._warm[role].forks >= FORKS_BEFORE_NEW:
             self._replace(role)
         folder = self._folder()
@@ -137,10 +137,10 @@ class Places:
         try:
             try:
                 run = self._warm[role].fork(order)
-            except GraderFault:
+            except MachineFault:
                 self._replace(role)
                 run = self._warm[role].fork(order)
-        except GraderFault:
+        except MachineFault:
             remove_tree(folder)
             raise
         return Place(run, folder, budget)

@@ -7,6 +7,7 @@ hit another process that has got its number since.
 """
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from graders.faults import GraderFault
+from graders.faults import MachineFault
 from graders.wire import HEADER, Frame, FrameType, decode_body, read_header
 
 START_TIME_S = 20.0  # until walls are up and the starting code has run
@@ -26,6 +27,8 @@ _PIPE_BYTES = 64 * 1024
 _DRAINS = 16  # pipes emptied at one go: bounded, so that a flood cannot keep the watch from its rounds
 _LINGER_S = 0.2
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_UTIME = 11  # of /proc/PID/stat, counted from what follows the name; system time comes next
 _FOLDER_BYTES, _FOLDER_FILES = 64 * _MIB, 1000
 
 
@@ -33,7 +36,13 @@ class Ended(Exception):
     """A run is over without the frame that was waited for; `how` says why."""
 
     def __init__(self, how: str, *, status: int | None = None) -> None:
-        """`how`: time | memory | disk | output | gone | garbled. `status`: the wait status, where it is known."""
+        """
+        How it ended.
+
+        Args:
+            how: time | cpu | memory | disk | output | gone | garbled; unjudged | costly: a judge could not look at it.
+            status: the wait status, where it is known.
+        """
         super().__init__(how)
         self.how = how
         self.status = status
@@ -94,13 +103,16 @@ class Run:
             pidfd: of the process.
             pipes: to and from it.
             limit: what it may hold.
-            reap: wait for its end and give the wait status. Raises GraderFault.
+            reap: wait for its end and give the wait status. Raises MachineFault.
             bury: let it be reaped later.
         """
         self._pidfd, self._limit, self._reap, self._bury = pidfd, limit, reap, bury
         self._job, self._answer, self._output = pipes.job, pipes.answer, pipes.output
         # the fork server may live in a namespace where the process has another number
-        self._statm = os.open(f"/proc/{_number(pidfd)}/statm", os.O_RDONLY | os.O_CLOEXEC)
+        self._statm, self._stat = (
+            os.open(f"/proc/{_number(pidfd)}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("statm", "stat")
+        )
+        self._cpu_until_s = math.inf
         self._ended = False
         self._sink: Output | None = None
         self._ready = select.poll()
@@ -144,11 +156,11 @@ class Run:
         return self.listen(deadline=deadline, output=output)
 
     def give(self, order: Frame) -> None:
-        """Send what it is to do, before anything of a student's runs. Raises GraderFault."""
+        """Send what it is to do, before anything of a student's runs. Raises MachineFault."""
         try:
             self.send(order, deadline=time.monotonic() + START_TIME_S)
         except Ended as ended:
-            raise GraderFault(f"a run ended before its order ({ended.how})") from ended
+            raise MachineFault(f"a run ended before its order ({ended.how})") from ended
 
     def send(self, order: Frame, *, deadline: float) -> None:
         """Send a frame without waiting for an answer. Raises Ended."""
@@ -246,6 +258,8 @@ class Run:
         with contextlib.suppress(OSError, ValueError):
             if self.resident_bytes() > self._limit.resident_bytes:
                 raise Ended("memory")
+            if self._cpu_until_s < math.inf and self.cpu_s() > self._cpu_until_s:
+                raise Ended("cpu")
         if _overfull(self._limit.folder):
             raise Ended("disk")
 
@@ -262,6 +276,23 @@ class Run:
         _, resident, of_files, *_ = os.pread(self._statm, 128, 0).split()
         return (int(resident) - (0 if files else int(of_files))) * _PAGE
 
+    def cpu_s(self) -> float:
+        """
+        CPU seconds of all its threads so far, as the kernel counts them.
+
+        Raises:
+            OSError, ValueError: it has ended.
+        """
+        fields = os.pread(self._stat, 1024, 0).rpartition(b")")[2].split()  # after the name, which may hold anything
+        return (int(fields[_UTIME]) + int(fields[_UTIME + 1])) / _TICKS_PER_S
+
+    def allow_cpu(self, seconds: float) -> None:
+        """From now on it may use so much CPU time, however long that takes. Raises MachineFault: it has ended."""
+        try:
+            self._cpu_until_s = self.cpu_s() + seconds
+        except (OSError, ValueError, IndexError) as fault:
+            raise MachineFault("a run ended before its order") from fault
+
     def _gone(self) -> Ended:
         """It closed its pipe: it has ended or is about to; say how."""
         status = self.end(wait=True)
@@ -277,7 +308,7 @@ class Run:
             self._drain(self._sink)  # its last words
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        for one in (self._job, self._answer, self._output, self._statm, self._pidfd):
+        for one in (self._job, self._answer, self._output, self._statm, self._stat, self._pidfd):
             os.close(one)
         if wait:
             return self._reap()

@@ -13,6 +13,19 @@ _BY_END = {
     "output": Verdict.OUTPUT_LIMIT,
     "gone": Verdict.CRASHED,
     "garbled": Verdict.CRASHED,
+    "unjudged": Verdict.CRASHED,
+    "costly": Verdict.TIME_LIMIT,
+}
+
+_BY_JUDGE = {
+    "unjudged": (
+        "What your code made could not be looked at, although what the exercise's own solution makes can be. Are its "
+        "shapes, kinds and numbers what the task asks for?"
+    ),
+    "costly": (
+        "Looking at what your code made took more computing time than a check may use, and was ended. Are its shapes "
+        "or numbers far larger than the task asks for?"
+    ),
 }
 
 
@@ -39,6 +52,10 @@ def verdict_of(ended: Ended | None, *, error: bool, memory: bool, checks: list[C
 
 def sentence(verdict: Verdict, ended: Ended | None, limits: Limits) -> str:
     """What a student is told about a verdict that no check explains."""
+    return _BY_JUDGE.get(ended.how if ended is not None else "") or _by_verdict(verdict, ended, limits)
+
+
+def _by_verdict(verdict: Verdict, ended: Ended | None, limits: Limits) -> str:
     match verdict:
         case Verdict.TIME_LIMIT:
             return (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graders.faults import GraderFault
+from graders.faults import MachineFault
 from graders.runs import Limit, Pipes, Run
 from graders.sandbox import bubblewrap
 
@@ -101,18 +101,18 @@ class WarmProcess:
         return self._process.pid
 
     def wait_until_ready(self) -> None:
-        """Block until it can fork. Raises GraderFault if it cannot be started."""
+        """Block until it can fork. Raises MachineFault if it cannot be started."""
         self.resident = int(self._ask({"do": "hello"}, time_s=_START_TIME_S)[0]["resident"])
 
     def answers(self) -> bool:
         """Is it there and well?"""
         try:
             return self.alive() and "resident" in self._ask({"do": "hello"})[0]
-        except GraderFault:
+        except MachineFault:
             return False
 
     def fork(self, order: ForkOrder) -> Run:
-        """Start one run; it waits for its job behind its walls. Raises GraderFault."""
+        """Start one run; it waits for its job behind its walls. Raises MachineFault."""
         self.forks += 1
         job_read, job_write = os.pipe2(os.O_CLOEXEC)
         answer_read, answer_write = os.pipe2(os.O_CLOEXEC)
@@ -122,7 +122,7 @@ class WarmProcess:
                 fcntl.fcntl(job_write, fcntl.F_SETPIPE_SZ, JUDGE_PIPE_BYTES)
         try:
             reply, received = self._ask(order.message(), descriptors=[job_read, answer_write, output_write])
-        except GraderFault:
+        except MachineFault:
             for one in (job_write, answer_read, output_read):
                 os.close(one)
             raise
@@ -136,7 +136,7 @@ class WarmProcess:
         )
 
     def reap(self, pid: int) -> int:
-        """The wait status of a run that has been killed or has ended. Raises GraderFault."""
+        """The wait status of a run that has been killed or has ended. Raises MachineFault."""
         return int(self._ask({"do": "reap", "pid": pid})[0]["status"])
 
     def bury(self, pid: int) -> None:
@@ -163,7 +163,7 @@ class WarmProcess:
             message, received, _, _ = socket.recv_fds(self._control, 4096, 1)
         except OSError as fault:
             self._broken = True  # a late answer would be taken for that to the next question
-            raise GraderFault(f"the warm {self.role} process does not answer") from fault
+            raise MachineFault(f"the warm {self.role} process does not answer") from fault
         if not message:
-            raise GraderFault(f"the warm {self.role} process has ended")
+            raise MachineFault(f"the warm {self.role} process has ended")
         return json.loads(message), received

@@ -79,7 +79,7 @@ def decode_body(raw: bytes) -> dict[str, Any]:
     The JSON of a frame.
 
     Raises:
-        FrameRefused: no JSON object, nested too deep, or not UTF-8.
+        FrameRefused: no JSON object, one with a field twice, nested too deep, or not UTF-8.
     """
     try:
         body = _DECODER.decode(raw.decode("utf-8"))
@@ -101,8 +101,15 @@ def _finite(text: str) -> float:
     return value
 
 
+def _unique(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    body = dict(fields)
+    if len(body) < len(fields):
+        raise ValueError("a field is there twice")
+    return body
+
+
 _ENCODER = json.JSONEncoder(allow_nan=False)
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
 
 
 def receive(descriptor: int) -> Frame:

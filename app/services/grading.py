@@ -1,7 +1,7 @@
 """From a claimed job to a recorded run."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, defer, selectinload
@@ -16,9 +16,11 @@ from graders.task import Task
 from graders.trials import new_seed
 
 _GAVE_UP = (
-    "Our grader failed on this submission, more than once. This is not the fault of your code, "
-    "and it does not count. Please send it again."
+    "Our grader failed on this submission. This is not the fault of your code, and it does not count. "
+    "Please send it again."
 )
+FAULTS_BEFORE_NO_RETRY = 3
+FAULTS_WITHIN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class GradingOrder:
     """All that a worker needs to grade one submission, with no database at hand."""
 
     submission_id: str
+    account_id: str
     run_id: str
     """What the run will be called, in the database and in the logs."""
     request_id: str | None
@@ -49,6 +52,7 @@ def begin(session: Session, lease: Lease) -> GradingOrder:
     waited = started_at - (enqueued_at or started_at)
     return GradingOrder(
         submission_id=submission.id,
+        account_id=submission.account_id,
         run_id=new_id(),
         request_id=submission.request_id,
         kind=submission.kind,
@@ -98,6 +102,25 @@ def record(
             started_at=order.started_at,
         ),
     )
+
+
+def has_had_its_faults(session: Session, account_id: str) -> bool:
+    """
+    Say whether so many of an account's submissions have lately failed by our fault that the next are not tried again.
+
+    A second try takes time from everybody who waits, so no account is to bring about many.
+    """
+    recent = (
+        select(func.count())
+        .select_from(GradingRun)
+        .join(Submission, Submission.id == GradingRun.submission_id)
+        .where(
+            Submission.account_id == account_id,
+            GradingRun.verdict == Verdict.GRADER_FAULT.value,
+            GradingRun.finished_at > utc_now() - FAULTS_WITHIN,
+        )
+    )
+    return (session.scalar(recent) or 0) >= FAULTS_BEFORE_NO_RETRY
 
 
 def give_up(session: Session, lease: Lease, *, queue: GradingQueue, worker: str) -> None:

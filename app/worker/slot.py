@@ -1,4 +1,17 @@
-"""One slot of a worker: a thread with a warm grader of its own, which grades one job at a time."""
+"""
+One slot of a worker: a thread with a warm grader of its own, which grades one job at a time.
+
+Theory of operation: what a fault of ours costs must not be up to whoever sends submissions. There are two kinds.
+
+- `MachineFault`: a process cannot be had. The job goes back to the queue, three times at most, and after a few in a
+  row the slot makes itself a new grader.
+- Any other is this submission's to this exercise until shown otherwise. It is graded once more at once, with the same
+  seed. If that works, well; if not, it would fail for ever, so the fault is recorded: no more tries, and the
+  grader, which has done what it can, stays.
+
+An account that has had several faults recorded within some minutes is not given second tries of either kind, and what
+goes wrong with its submissions says nothing about the grader.
+"""
 
 import time
 from collections.abc import Callable
@@ -19,6 +32,7 @@ from app.services.grading import GradingOrder
 from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
 from app.worker.insisting import PATIENCE_S, insist, is_away
 from app.worker.walls import Walls, WallsBroken
+from graders.faults import MachineFault
 from graders.grader import Grader
 from graders.question import Question
 from graders.report import Report
@@ -29,10 +43,14 @@ POLL_S = 1.0
 HOLD_LIMIT_S = 180.0
 """How long a lease is renewed: far above any limit on a run, so beyond it the slot is stuck."""
 FAULTS_BEFORE_NEW_GRADER = 4
-"""In a row: more than one submission to a broken exercise brings about, as that is no fault of the grader."""
+"""In a row, of those that say that processes cannot be had."""
 REST_S = 1.0
 
 log = structlog.get_logger()
+
+
+class LastingFault(Exception):
+    """Grading a submission has failed in a way that another try would not mend."""
 
 
 @dataclass(frozen=True)
@@ -151,12 +169,12 @@ class Slot(Thread):
                     self._grade(grader, lease)
             except LeaseLost:
                 log.info("result came too late")
-            except Exception:
+            except Exception as fault:
                 # A GraderFault, or what nobody foresaw: ours in either case, never the student's.
-                self._faults += 1
+                self._faults += isinstance(fault, MachineFault)
                 figures.grader_failed()
                 log.exception("grading failed")
-                self._retry_or_give_up(lease)
+                self._retry_or_give_up(lease, again=not isinstance(fault, LastingFault))
             finally:
                 self._holding = None
                 self._count_restarts(grader)
@@ -166,7 +184,7 @@ class Slot(Thread):
         self._ring(lease, "running")
         order = insist(lambda: self._begin(lease))
         structlog.contextvars.bind_contextvars(run=order.run_id, request=order.request_id)
-        report = _judge(grader, order)
+        report = self._judged(grader, order)
         queue, owner = self._around.queue, self._around.owner
         self._write(lambda session: grading.record(session, lease, order, report, queue=queue, worker=owner))
         self._faults = 0
@@ -174,6 +192,28 @@ class Slot(Thread):
         _note(order, report)
         if isinstance(order.task, Task):
             self._limits = order.task.limits
+
+    def _judged(self, grader: Grader, order: GradingOrder) -> Report:
+        """The report. Raises MachineFault, LastingFault."""
+        try:
+            return _judge(grader, order)
+        except Exception as fault:
+            if insist(lambda: self._has_had_its_faults(order.account_id)):
+                raise LastingFault("this account has had several") from fault
+            if isinstance(fault, MachineFault):
+                raise
+            figures.grader_failed()
+            log.exception("grading failed, and is tried with the same seed")
+        try:
+            return _judge(grader, order)
+        except MachineFault:
+            raise
+        except Exception as fault:
+            raise LastingFault("it repeats with the same seed") from fault
+
+    def _has_had_its_faults(self, account_id: str) -> bool:
+        with self._around.database.read() as session:
+            return grading.has_had_its_faults(session, account_id)
 
     def _count_restarts(self, grader: Grader) -> None:
         figures.warm_processes_restarted(grader.restarts - self._restarts)
@@ -192,9 +232,9 @@ class Slot(Thread):
 
         insist(once, patience_s=patience_s)
 
-    def _retry_or_give_up(self, lease: Lease) -> None:
+    def _retry_or_give_up(self, lease: Lease, *, again: bool) -> None:
         try:
-            if lease.attempt < MAX_ATTEMPTS:
+            if again and lease.attempt < MAX_ATTEMPTS:
                 self._release(lease, tried=True)
             else:
                 self._give_up(lease)

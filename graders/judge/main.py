@@ -7,6 +7,8 @@ submission to its exercise after the other.
 
 import gc
 import random
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -38,7 +40,12 @@ def underway() -> bool:
 
 
 def main(inlet: int, outlet: int) -> None:
-    """Judge the claims that come in on `inlet`; a fault of the exercise is told as such."""
+    """
+    Judge the claims that come in on `inlet`.
+
+    What goes wrong before a claim is looked at is told as `fault`: it is the exercise's. What goes wrong after that is
+    told as `failure`: whose it is depends on whether the exercise's own solution can be judged: the parent finds out.
+    """
     gc.set_threshold(_GARBAGE)
     torch.get_num_threads()  # as torch itself wants it done in a fork
     random.seed()
@@ -55,7 +62,7 @@ def main(inlet: int, outlet: int) -> None:
         amiss = _begun(judge, order.body)
         while (frame := wire.receive(inlet)).type is not FrameType.END:  # to the end, or the parent could not go on
             amiss = amiss or _taken(judge, frame)
-        wire.send(outlet, Frame(FrameType.OUTCOME, amiss or judge.outcome()))
+        wire.send(outlet, Frame(FrameType.OUTCOME, amiss or _tried(judge.outcome)))
 
 
 def _exercise(order: Frame) -> Exercise:
@@ -82,7 +89,15 @@ def _begun(judge: Judge, submission: dict[str, Any]) -> dict[str, object]:
 
 def _taken(judge: Judge, frame: Frame) -> dict[str, object]:
     """Judge a claim; what is said instead of an outcome if that cannot be done."""
+    return _tried(lambda: {} if judge.take(frame) else {"refused": True})
+
+
+def _tried(deed: Callable[[], dict[str, object]]) -> dict[str, object]:
+    """What a claim brings about, an exception too."""
     try:
-        return {} if judge.take(frame) else {"refused": True}
+        return deed()
     except ClaimRefused:
         return {"refused": True}
+    except Exception as fault:  # noqa: BLE001  MemoryError among them: a claim is at hand
+        where = traceback.extract_tb(fault.__traceback__, limit=-3)
+        return {"failure": f"{type(fault).__name__}: {fault} in {', '.join(one.name for one in where)}"[:2000]}

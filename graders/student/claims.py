@@ -2,7 +2,7 @@
 What a student's process hands over: plain facts and plain bytes about the names it was to make.
 
 Each value is looked at by its exact type, before the student's own methods could say otherwise, and
-its size is bounded before a byte is copied.
+its size is bounded before a byte is copied: what is handed over keeps within `graders.observation_schema`.
 """
 
 import math
@@ -14,16 +14,32 @@ import numpy as np
 import torch
 from safetensors import TensorSpec, serialize
 
+from graders.observation_schema import (
+    MAX_AXES,
+    MAX_CODE_CHARS,
+    MAX_ELEMENTS,
+    MAX_GRADIENT_FAULT_CHARS,
+    MAX_INTEGER,
+    MAX_LATE,
+    MAX_LEAVES,
+    MAX_LEAVES_ELEMENTS,
+    MAX_LIST,
+    MAX_MEMORY_STEP,
+    MAX_MESSAGE_CHARS,
+    MAX_NAME_CHARS,
+    MAX_PRODUCT,
+    MAX_SIZE,
+    MAX_TARGETS,
+    MAX_TENSORS_BYTES,
+    MAX_VALUE_CHARS,
+    MAX_VALUE_DEPTH,
+    MAX_VALUE_ENTRIES,
+)
 from graders.student import execution
 from graders.student.execution import FILE, Ended
 from graders.wire import Frame, FrameType
 
-MAX_ELEMENTS = 1 << 20
-MAX_BYTES = 12 * 1024 * 1024  # of one trial: a frame holds 16 MiB
-MAX_AXES = 16
-_VALUE_CHARS = 1000
 _MAX_NODES = 1000  # of a graph, looked through for leaves
-_LARGEST_INT = 1 << 63
 _NO_VALUE = object()
 _NUMPY_SCALARS = (np.int64, np.int32, np.float64, np.float32, np.bool_)
 _PARAMETER = torch.nn.Parameter
@@ -34,30 +50,40 @@ _NAMED_DTYPES = {
     torch.uint8: "uint8", torch.bool: "bool",
 }  # fmt: skip
 UNUSABLE = "unusable"
-_FAULT_CHARS = 300
 Facts = dict[str, Any]
 
 
-def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended) -> Frame:
-    """The state of the student's names after one trial, and how it ended."""
+def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended, late: list[list[str]] | None = None) -> Frame:
+    """The state of the student's names after one trial, how it ended, and `Pinning.late` where other numbers were put in."""
     look, fault = _Look(), ended.fault
     looks = {"table": look.at_table, "value": look.at_value, "tensor": look.at}
     outputs = {wanted["name"]: looks[wanted["kind"]](names, wanted["name"]) for wanted in order["outputs"]}
     inputs = {name: look.at(names, name) for name in order["inputs"]}
     operands = (fault or {}).pop("operands", {})
     if fault is not None:
+        fault = _within(fault)
         fault["operands"] = {name: look.at(operands, name, prefix="operand:") for name in operands}
-    for one in ended.probed.values():
-        one.pop("operands", None)
     body = {
         "outputs": outputs,
         "inputs": inputs,
         "fault": fault,
-        "probed": ended.probed,
+        "probed": {name: _within(one) for name, one in ended.probed.items()},
         "printed": ended.printed,
         "defined": _functions(names, list(outputs)),
     }
+    if late is not None:
+        body["late"] = late[:MAX_LATE]
     return Frame(FrameType.CLAIM, body, pack(look.tensors))
+
+
+def _within(fault: Facts) -> Facts:
+    """An exception's facts, without operands, cut to what is handed over."""
+    return {
+        **{name: one for name, one in fault.items() if name != "operands"},
+        "message": fault["message"][:MAX_MESSAGE_CHARS],
+        "code": fault["code"][:MAX_CODE_CHARS],
+        "targets": [name[:MAX_NAME_CHARS] for name in fault["targets"][:MAX_TARGETS]],
+    }
 
 
 class _Look:
@@ -67,6 +93,7 @@ class _Look:
         self.tensors: dict[str, torch.Tensor] = {}
         self._storages: dict[int, int] = {}
         self._bytes = 0
+        self._leaves_elements = 0
 
     def at(self, names: dict[str, Any], name: str, *, prefix: str = "") -> Facts:
         """The facts about a value that should be a tensor."""
@@ -86,7 +113,7 @@ class _Look:
         if name not in names:
             return {"kind": "missing"}
         value = names[name]
-        plain = _plain_value(list(value) if type(value) in (tuple, list, torch.Size) else value)
+        plain = _handed_over(value)
         kind = "other" if plain is _NO_VALUE else "value"
         return {"kind": kind, "type": _type_name(value), **({} if plain is _NO_VALUE else {"value": plain})}
 
@@ -98,19 +125,25 @@ class _Look:
         weight, via = table_of(value)
         if weight is None:
             return {"kind": "other", "type": _type_name(value), "via": via}
+        leaves = [one for one in _leaves(weight) if one.layout is torch.strided and one.numel() <= MAX_ELEMENTS]
+        self._leaves_elements += sum(one.numel() for one in leaves)
+        if len(leaves) > MAX_LEAVES or self._leaves_elements > MAX_LEAVES_ELEMENTS:
+            reason = f"it is made from more numbers that can learn than can be looked at ({MAX_LEAVES} tensors)"
+            return {"kind": "table", "via": via, "type": _type_name(value), **_form(weight), "refused": reason}
         facts = self._tensor(name, weight)
         if "refused" not in facts:
-            facts["leaves"] = [self._leaf(one) for one in _leaves(weight) if one.numel() <= MAX_ELEMENTS]
+            facts["leaves"] = [self._leaf(one) for one in leaves]
         return {"kind": "table", "via": via, "type": _type_name(value), **facts}
 
     def _leaf(self, leaf: torch.Tensor) -> Facts:
         """Where a leaf's numbers lie, so that the same ones are counted once."""
         storage = leaf.untyped_storage().data_ptr()
+        axes = [(size, step) for size, step in zip(leaf.shape, leaf.stride(), strict=True) if size != 1]
         return {
             "storage": self._storages.setdefault(storage, len(self._storages)),
-            "offset": leaf.storage_offset(),
-            "shape": list(leaf.shape),
-            "stride": list(leaf.stride()),
+            "offset": min(leaf.storage_offset(), MAX_MEMORY_STEP),
+            "shape": [min(size, MAX_SIZE) for size, _ in axes[:MAX_AXES]],
+            "stride": [min(step, MAX_MEMORY_STEP) for _, step in axes[:MAX_AXES]],
         }
 
     def _converted(self, key: str, value: Any, convert: Callable[[Any], torch.Tensor]) -> Facts:  # noqa: ANN401
@@ -120,9 +153,9 @@ class _Look:
             return {"refused": "its numbers cannot be read"}
 
     def _tensor(self, key: str, value: torch.Tensor) -> Facts:
-        facts: Facts = {"shape": list(value.shape)[:MAX_AXES], "dtype": str(value.dtype).removeprefix("torch.")}
+        facts = _form(value)
         reason = _refusal(value)
-        if not reason and self._bytes + value.numel() * value.element_size() > MAX_BYTES:
+        if not reason and self._bytes + value.numel() * value.element_size() > MAX_TENSORS_BYTES:
             reason = "all outputs together are larger than can be looked at"
         if reason:
             return {**facts, "refused": reason}
@@ -156,19 +189,38 @@ def _leaves(weight: torch.Tensor) -> list[torch.Tensor]:
     return list(found.values())
 
 
-def _plain_value(value: Any) -> Any:  # noqa: ANN401  a student's
+def _form(value: torch.Tensor) -> Facts:
+    """Type and shape; of one that is beyond any memory, as much of the shape as is handed over."""
+    sizes, room = [], MAX_PRODUCT
+    for size in value.shape[:MAX_AXES]:
+        sizes.append(min(size, MAX_SIZE, room))
+        room //= max(1, sizes[-1])
+    return {"shape": sizes, "dtype": str(value.dtype).removeprefix("torch.")}
+
+
+def _handed_over(value: Any) -> Any:  # noqa: ANN401  a student's
+    """A plain value, or _NO_VALUE if it is none or has more entries than are handed over."""
+    plain = _plain_value(list(value) if type(value) in (tuple, list, torch.Size) else value)
+    return plain if _entries(plain) <= MAX_VALUE_ENTRIES else _NO_VALUE
+
+
+def _entries(value: Any) -> int:  # noqa: ANN401
+    return len(value) + sum(map(_entries, value)) if type(value) is list else 0
+
+
+def _plain_value(value: Any, depth: int = 0) -> Any:  # noqa: ANN401  a student's
     """A number, text, truth value, None or short list of such as JSON holds it; else _NO_VALUE."""
-    if type(value) is list and len(value) <= MAX_AXES:
-        parts = [_plain_value(one) for one in value]
+    if type(value) is list and len(value) <= MAX_LIST and depth < MAX_VALUE_DEPTH:
+        parts = [_plain_value(one, depth + 1) for one in value]
         return _NO_VALUE if any(one is _NO_VALUE for one in parts) else parts
     if type(value) in _NUMPY_SCALARS:
-        return _plain_value(value.item())
+        return _plain_value(value.item(), depth)
     if type(value) is float:
         return value if math.isfinite(value) else str(value)
     if type(value) is int:
-        return value if abs(value) < _LARGEST_INT else _NO_VALUE
+        return value if abs(value) <= MAX_INTEGER else _NO_VALUE
     if type(value) is str:
-        return value[:_VALUE_CHARS]
+        return value[:MAX_VALUE_CHARS]
     return value if value is None or type(value) is bool else _NO_VALUE
 
 
@@ -225,6 +277,8 @@ def _attributes(value: Any) -> list[Any]:  # noqa: ANN401
 def _too_large(value: torch.Tensor) -> str:
     if value.dim() > MAX_AXES:
         return f"it has {value.dim()} axes"
+    if max(value.shape, default=0) > MAX_SIZE:
+        return "it has an axis longer than can be looked at"
     if value.numel() > MAX_ELEMENTS:
         return f"it holds {value.numel()} numbers, more than can be looked at ({MAX_ELEMENTS})"
     if value.numel() and _bytes_needed(value) > value.untyped_storage().nbytes():
@@ -274,7 +328,9 @@ def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> di
         )
         dense = [one.to_dense() if one is not None and one.is_sparse else one for one in made]
     except BaseException as fault:  # noqa: BLE001  a student's `backward` or hook may raise anything
-        return found | dict.fromkeys(learning, f"{type(fault).__name__}: {execution.text_of(fault)}"[:_FAULT_CHARS])
+        return found | dict.fromkeys(
+            learning, f"{type(fault).__name__}: {execution.text_of(fault)}"[:MAX_GRADIENT_FAULT_CHARS]
+        )
     return found | dict(zip(learning, dense, strict=True))
 
 
@@ -289,11 +345,12 @@ def graph_was_freed(found: dict[str, Any]) -> bool:
     return any(isinstance(one, str) and "backward through the graph a second time" in one for one in found.values())
 
 
-def gradient_frame(found: dict[str, Any]) -> Frame:
-    """The gradients as a frame."""
+def gradient_frame(found: dict[str, Any], again: bool | None = None) -> Frame:  # noqa: FBT001
+    """The gradients as a frame; `again`: does the same trial come once more? None where it cannot."""
     tensors = {name: one.detach().contiguous() for name, one in found.items() if isinstance(one, torch.Tensor)}
     words = {name: _gradient_word(one) for name, one in found.items()}
-    return Frame(FrameType.GRADIENTS, {"gradients": words}, pack(tensors))
+    body = {"gradients": words} if again is None else {"gradients": words, "again": again}
+    return Frame(FrameType.GRADIENTS, body, pack(tensors))
 
 
 def _gradient_word(found: torch.Tensor | str | None) -> str:

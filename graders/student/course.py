@@ -14,14 +14,13 @@ from typing import Any
 
 import torch
 
+from graders.observation_schema import MAX_ELEMENTS
 from graders.setup import Setup
 from graders.student import claims, execution
 from graders.student.start_values import PIN, PinnedProbe, PinnedProgram, Pinning, blind_spot
 from graders.texts import Texts
 from graders.trials import candidates
 from graders.wire import Frame
-
-MAX_LATE = 64
 
 
 class StudentRun:
@@ -30,7 +29,7 @@ class StudentRun:
     def __init__(
         self,
         order: dict[str, Any],
-        program: execution.Program,
+        program: Callable[[], execution.Program],
         *,
         ready: Callable[[], None],
         folders: bool = True,
@@ -41,15 +40,18 @@ class StudentRun:
 
         Args:
             order: what `Task.student_part` gives.
-            program: the student's.
+            program: compiles the student's text. Called after `ready`: what compiling it costs or brings down is the
+                student's.
             ready: called once, right before the student's code runs for the first time.
             folders: run each trial in an empty folder: the present one, or once there is something in it, one below.
             texts: those of the author's that are compiled already.
         """
-        self._order, self._program, self._ready = order, program, ready
+        self._order, self._compile, self._ready = order, program, ready
+        self._program: execution.Program | None = None
         self._setup = Setup(order["setup"], order["require"], texts)
         self._probe = execution.Probe(order["probe"], texts)
         self._pinned: tuple[execution.Program, execution.Probe] | None = None  # once one is needed
+        self.is_blind = False  # do the tables of this trial start with numbers that hide a wrong step?
         self._first = True
         self._begun = False
         self._names: dict[str, Any] = {}
@@ -77,15 +79,16 @@ class StudentRun:
         if not self._begun:
             self._begun = True
             self._ready()
+        self._program = self._program or self._compile()
         program, probe = self._program, self._probe
         if pinning is not None:
-            program, probe = self._pinned = self._pinned or self._with_pins()
+            program, probe = self._pinned = self._pinned or self._with_pins(program)
             names[PIN] = functools.partial(pinning.put_in, names, dict(names))
         with execution.graphs_kept(keep_graphs), execution.collecting():
             return names, execution.run(program, probe, names)
 
-    def _with_pins(self) -> tuple[execution.Program, execution.Probe]:
-        return PinnedProgram(self._program.source), PinnedProbe(self._order["probe"])
+    def _with_pins(self, program: execution.Program) -> tuple[execution.Program, execution.Probe]:
+        return PinnedProgram(program.source), PinnedProbe(self._order["probe"])
 
     def _begin_anew(self) -> None:
         """What a trial has switched, seeded or written, the next one does not find."""
@@ -105,11 +108,11 @@ class StudentRun:
         return folder
 
     def gradients(self, seed: int) -> Frame:
-        """Answer the random probe with the gradients that the order asks for; whether `again` comes next is in it."""
+        """Answer the random probe with the gradients that the order asks for; it says whether `again` comes next."""
         with execution.undisturbed():
-            frame = self._gradients(seed)
-            frame.body["again"] = self._is_blind()
-            return frame
+            found = self._gradients(seed)
+            self.is_blind = self._is_blind()
+            return claims.gradient_frame(found, self.is_blind)
 
     def again(self, seed: int) -> tuple[Frame, Frame]:
         """Run once more, with other numbers in the tables: what came of that, and the gradients."""
@@ -121,24 +124,23 @@ class StudentRun:
             self._names = {}  # two large tables at once could be too much
         self._names, ended = self._run(keep_graphs=True, pinning=pinning)
         with execution.undisturbed():
-            frame = claims.claim(self._names, self._order, ended)
-            frame.body["late"] = pinning.late[:MAX_LATE]
+            frame = claims.claim(self._names, self._order, ended, pinning.late)
             return frame, claims.gradient_frame(claims.gradients(self._names, self._order["gradients"], seed))
 
     def _is_blind(self) -> bool:
         found = {name: claims.table_of(self._names.get(name))[0] for name in self._order["free_tables"]}
         tables = {name: one for name, one in found.items() if one is not None and claims.is_dense(one)}
-        if self._trial["draw"] is None and any(one.numel() > claims.MAX_ELEMENTS for one in tables.values()):
+        if self._trial["draw"] is None and any(one.numel() > MAX_ELEMENTS for one in tables.values()):
             return (
                 False  # the lesson may show what is large; the fresh trials, where all is small, tell right from wrong
             )
         return bool(blind_spot(tables))
 
-    def _gradients(self, seed: int) -> Frame:
+    def _gradients(self, seed: int) -> dict[str, Any]:
         found = claims.gradients(self._names, self._order["gradients"], seed)
         if claims.graph_was_freed(found):
             # the student called backward() and its graph is gone: right all the same, so run it once more
             execution.silence()
             self._names, _ = self._run(keep_graphs=True)
             found = claims.gradients(self._names, self._order["gradients"], seed)
-        return claims.gradient_frame(found)
+        return found

@@ -61,15 +61,14 @@ def main(inlet: int, outlet: int) -> None:
         wire.send(outlet, Frame(FrameType.READY, {}))
         _UNDERWAY.append(True)
 
-    program, texts = execution.Program(order.body["source"]), Texts(order.tensors)
-    run = StudentRun(order.body, program, ready=ready, texts=texts)
+    source = order.body["source"]
+    run = StudentRun(order.body, lambda: execution.Program(source), ready=ready, texts=Texts(order.tensors))
     trial: dict[str, Any] | None = order.body["trial"]
     while trial is not None:
         wire.send(outlet, run.execute(trial))
         probe = wire.receive(inlet)
-        found = run.gradients(probe.body["seed"])
-        wire.send(outlet, found)
-        if found.body["again"]:
+        wire.send(outlet, run.gradients(probe.body["seed"]))
+        if run.is_blind:
             for frame in run.again(probe.body["seed"]):
                 wire.send(outlet, frame)
         trial = wire.receive(inlet).body.get("trial")

@@ -79,7 +79,7 @@ def rehearse() -> list[tuple[Frame, Frame]]:
 
 def _rehearse(draw: int | None) -> tuple[Frame, Frame]:
     # each a first trial: from the second on a run is silenced, which cannot be undone
-    run = StudentRun(ORDER, Program(SOURCE), ready=lambda: None, folders=False)
+    run = StudentRun(ORDER, lambda: Program(SOURCE), ready=lambda: None, folders=False)
     return run.execute({"draw": draw}), run.gradients(SEED)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import dataclasses
 import functools
 import json
 import random
@@ -13,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graders import grader as parent
-from graders.faults import GraderFault
+from graders import report_assembly
 from graders.judge import rehearsal as judging
-from graders.judge.claimed import Claim, ClaimRefused, read
+from graders.judge.claimed import Claim, read
+from graders.observation_schema import ObservationRefused, ObservationSchema
 from graders.report import Report, Timing
 from graders.runs import Output
 from graders.student import rehearsal as running
-from graders.task import Check, Task
+from graders.task import WrongVariant
 from graders.wire import HEADER, MAGIC, MAX_JSON_BYTES, MAX_TENSOR_BYTES, Frame, FrameRefused, decode_body, read_header
 
 CASES = 10_000
@@ -72,27 +73,30 @@ def test_body_is_read_or_refused(seed: int) -> None:
 
 @many
 @given(seeds)
-def test_claim_is_read_or_refused(seed: int) -> None:
-    """A right claim with any parts of it replaced, its tensors' bytes too, is a Claim or ClaimRefused."""
+def test_claim_is_refused_or_read(seed: int) -> None:
+    """A right claim with any parts of it replaced, its tensors' bytes too, is refused by the schema or is a Claim."""
     dice = random.Random(seed)
     claim, gradients = honest()
     made = Frame(claim.type, spoilt(dice, claim.body), spoilt_bytes(dice, claim.tensors))
     found = Frame(gradients.type, spoilt(dice, gradients.body), spoilt_bytes(dice, gradients.tensors))
-    with contextlib.suppress(ClaimRefused):
+    with contextlib.suppress(ObservationRefused):
+        SCHEMA.check_claim(made)
+        SCHEMA.check_gradients(found)
         assert isinstance(read(running.ORDER, made, found), Claim)
 
 
 @many
 @given(seeds)
-def test_outcome_is_read_or_is_our_fault(seed: int) -> None:
-    """Whatever a judge says, if only because an author's code made it, is a report that is JSON, or a GraderFault."""
-    outcome = parent._cleaned(spoilt(random.Random(seed), honest_outcome()))  # noqa: SLF001
-    output, timing = Output(9, 9), Timing()
-    with contextlib.suppress(GraderFault):
-        report = parent._report(TASK, parent.Handed(), outcome, output=output, timing=timing, seed="0")  # noqa: SLF001  where all outcomes come through
+def test_outcome_is_read_or_refused(seed: int) -> None:
+    """Whatever a judge says, if only because an author's code made it, is a report that is JSON, or refused."""
+    outcome = spoilt(random.Random(seed), honest_outcome())
+    run = report_assembly.Run(None, Output(9, 9), Timing())
+    with contextlib.suppress(report_assembly.FindingsRefused):
+        report = report_assembly.judged(TASK, run, report_assembly.findings(TASK, outcome), seed="0")
         assert isinstance(report, Report)
-        json.dumps(report.to_json(), allow_nan=False).encode()
+        assert len(json.dumps(report.to_json(), allow_nan=False).encode()) <= report_assembly.MAX_REPORT_BYTES
         assert {type(text) for one in report.checks for text in (one.id, one.title, one.message)} <= {str}
+        assert max(len(one.message) for one in report.checks) <= report_assembly.MAX_MESSAGE_CHARS
         assert {type(size) for one in report.tensors for size in one.shape} <= {int}
 
 
@@ -110,7 +114,8 @@ def honest_outcome() -> dict[str, Any]:
     return {**outcome, "misconception": more[0], "error": more[1]}
 
 
-TASK = Task("fuzz", 1, "", "", (), (Check("h", "h", "equal"),))
+SCHEMA = ObservationSchema(running.ORDER)
+TASK = dataclasses.replace(judging._TASK, wrong=(WrongVariant("a", "b"),))  # noqa: SLF001  what the honest outcome is of
 
 
 def spoilt(dice: random.Random, body: dict[str, Any]) -> dict[str, Any]:

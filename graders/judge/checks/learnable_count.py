@@ -1,12 +1,7 @@
 """How many numbers can learn, each counted once, however many names it has?"""
 
-import itertools
-import math
-import operator
-
-import torch
-
 from graders.judge.claimed import Leaf, Made
+from graders.judge.strided import distinct_numbers
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
 from graders.student import claims
 from graders.task import Check
@@ -30,28 +25,7 @@ def count_learnable(tables: list[Made]) -> int:
     storages: dict[int, set[Leaf]] = {}
     for leaf in (leaf for one in tables for leaf in one.leaves):
         storages.setdefault(leaf.storage, set()).add(leaf)
-    return sum(map(_distinct, storages.values()))
-
-
-def _distinct(leaves: set[Leaf]) -> int:
-    """How many numbers of one storage these hold."""
-    if len(leaves) == 1 and all(map(_row_by_row, leaves)):
-        return sum(math.prod(leaf.shape) for leaf in leaves)  # as most often; the rest is a hundred times as slow
-    return len(set(torch.cat([_places(leaf) for leaf in leaves]).tolist()))
-
-
-def _row_by_row(leaf: Leaf) -> bool:
-    """Do its numbers lie one behind the other, so that no two are the same?"""
-    behind = itertools.accumulate(reversed(leaf.shape), operator.mul, initial=1)
-    return all(step == wanted for step, wanted in zip(reversed(leaf.stride), behind, strict=False))
-
-
-def _places(leaf: Leaf) -> torch.Tensor:
-    """Where each number of a leaf lies in its storage."""
-    places = torch.full((1,), leaf.offset)
-    for size, step in zip(leaf.shape, leaf.stride, strict=True):
-        places = (places[:, None] + torch.arange(size) * step).flatten()
-    return places
+    return sum(map(distinct_numbers, storages.values()))
 
 
 def _expected(trial: Trial, check: Check) -> int:
