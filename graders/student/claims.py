@@ -54,7 +54,7 @@ Facts = dict[str, Any]
 
 
 def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended, late: list[list[str]] | None = None) -> Frame:
-    """The state of the student's names after one trial, how it ended, and `Pinning.late` where other numbers were put in."""
+    """The state of the student's names after one trial, how it ended, and `Pinning.late` of one with other numbers."""
     look, fault = _Look(), ended.fault
     looks = {"table": look.at_table, "value": look.at_value, "tensor": look.at}
     outputs = {wanted["name"]: looks[wanted["kind"]](names, wanted["name"]) for wanted in order["outputs"]}
