@@ -30,6 +30,9 @@ log = structlog.get_logger()
 LOOKS_AT_ONCE = 4
 """How many of those who wait may look at the database at the same instant."""
 
+RENDERINGS_AT_ONCE = 2
+"""How many answers that are being written may be turned into HTML at the same instant."""
+
 
 class Site:
     """One web process. Built before the event loop; only the bell needs the loop."""
@@ -47,6 +50,7 @@ class Site:
         self.provider = _provider(settings)
         self.opening = Opening()
         self.looks = CapacityLimiter(LOOKS_AT_ONCE)
+        self.renderings = CapacityLimiter(RENDERINGS_AT_ONCE)
         self.places = Places(self._read_places, limiter=self.looks)
         self.is_leaving = False
         """Set when the server is to end: whoever waits is then told how things stand, and can ask another."""

@@ -22,6 +22,7 @@ from app.web.answering import Answering, Told, failure
 from app.web.problems import from_app_error, problem_facts
 from app.web.prose import render_reply
 from app.web.rates import GUESTS_MESSAGES, place_of
+from app.web.render_budget import begin_page
 from app.web.shapes import QuotaOut, SourceOut, json_answer, problems
 from app.web.site import Site, SiteOfRequest
 from app.web.visitors import CurrentAccount, CurrentVisitor
@@ -175,10 +176,16 @@ async def get_message_events(
         async with aclosing(answering.follow()) as all_told:
             async for told in all_told:
                 if told.text and not told.done:
-                    yield ServerSentEvent(raw_data=str(render_reply(told.text)), event="answer")
+                    html = await to_thread.run_sync(_being_written, told.text, limiter=site.renderings)
+                    yield ServerSentEvent(raw_data=html, event="answer")
     html = await to_thread.run_sync(_ended, site, account, message_id, answering.told if answering else None)
     yield ServerSentEvent(raw_data=html, event="answer")
     yield ServerSentEvent(raw_data="over", event="end")
+
+
+def _being_written(text: str) -> str:
+    begin_page()  # each event is a page of its own: what came before does not take from what comes
+    return str(render_reply(text, keep=False))
 
 
 def _ended(site: Site, account: Account, message_id: str, told: Told | None) -> str:
