@@ -9,8 +9,8 @@ code. Where it is spent, the text is shown as it was written.
 
 There are two bounds. One text may cost `TEXT_CPU_S`: one that costs more is shown plain from then on. All texts of a
 page together may cost `PAGE_CPU_S`: what comes after that is shown plain this time, and rendered when the page is
-opened again, because what was rendered before is kept by then. A text that is longer than `LONGEST_CHARS` is not looked
-at. What is kept is found by a hash of the text, and is bounded by its size.
+opened again, because what was rendered before is kept by then. A text that is longer than `LONGEST_CHARS` or has
+more lines than `MOST_LINES` is not looked at. What is kept is found by a hash of the text, and is bounded by its size.
 """
 
 import time
@@ -23,6 +23,7 @@ from threading import Lock
 TEXT_CPU_S = 0.15
 PAGE_CPU_S = 0.2
 LONGEST_CHARS = 256 * 1024
+MOST_LINES = 10_000
 KEPT_CHARS = 16 * 1024 * 1024
 
 
@@ -95,7 +96,8 @@ def rendered(
         return known
     budget, lasts = RenderBudget(_page.get() or PageBudget()), True
     try:
-        made = render(text, budget) if len(text) <= LONGEST_CHARS else plain(text)
+        is_short = len(text) <= LONGEST_CHARS and text.count("\n") <= MOST_LINES
+        made = render(text, budget) if is_short else plain(text)
     except RenderTooSlow as slow:
         made, lasts = plain(text), slow.by_itself
     except RecursionError:
