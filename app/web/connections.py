@@ -2,15 +2,16 @@
 What one connection may take of a web server before its request is there.
 
 Uvicorn waits for a request as long as its client likes: a thousand that send half a line each hold a thousand
-descriptors. Here every connection has a clock. It runs from the first moment, or from the first byte of a later request,
-until the headers are whole (`HEADERS_S`), and then until the body is (`BODY_S`); bytes that trickle do not turn it back.
-While the server itself does not read on, the body's clock is wound up again: then it is not the client who is slow.
+descriptors. Here every connection has a clock. It runs from the first moment, or from the first byte of a later
+request, until the headers are whole (`HEADERS_S`), and then until the body is (`BODY_S`); bytes that trickle do not
+turn it back. While the server itself does not read on, the body's clock is wound up again: then it is not the client
+who is slow.
 
-Of those whose headers are not whole yet a network may have `SENDING_PER_NETWORK`, and when one more comes, the one that
-has been at it for longest goes: a browser's headers come with its first packet, so it is a flood that pays. A proxy that
-is trusted to name its clients has no such bound, because all connections are its. And where the process has as many
-connections as it may, one that is still sending its headers makes room, or else the new one is closed, so that there is
-always a descriptor for the database.
+Of those whose headers are not whole yet a network may have `SENDING_PER_NETWORK`, and when one more comes, the one
+that has been at it for longest goes: a browser's headers come with its first packet, so it is a flood that pays. A
+proxy that is trusted to name its clients has no such bound, because all connections are its. And where the process has
+as many connections as it may, one that is still sending its headers makes room, or else the new one is closed, so that
+there is always a descriptor for the database.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ def raise_descriptor_limit() -> int:
 
 
 def network_of(host: str) -> str:
-    """Return the network that an address is in: what one household, class or office has, and what a flood comes from."""
+    """Return the network that an address is in: what one household, class or office has."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

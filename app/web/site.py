@@ -24,6 +24,7 @@ from app.web.opening import Opening
 from app.web.pages import Pages
 from app.web.places import Places
 from app.web.rates import Rates
+from app.web.streams import Streams
 
 log = structlog.get_logger()
 
@@ -51,6 +52,7 @@ class Site:
         self.opening = Opening()
         self.looks = CapacityLimiter(LOOKS_AT_ONCE)
         self.renderings = CapacityLimiter(RENDERINGS_AT_ONCE)
+        self.streams = Streams(per_account=settings.streams_per_account, per_network=settings.streams_per_network)
         self.places = Places(self._read_places, limiter=self.looks)
         self.is_leaving = False
         """Set when the server is to end: whoever waits is then told how things stand, and can ask another."""

@@ -1,10 +1,10 @@
 """
 How many event streams may be open: of an account, and of a network.
 
-A stream costs a connection, a descriptor and a look at the database now and then, for as long as its client likes. Who
-opens one more than may be loses the one that was opened first: a browser that was reloaded, or a tab that was forgotten,
-gives way to the one that is looked at. The one that is closed is told to come back in a while (`retry`), not at once, or
-two tabs would take turns without end; whatever it then misses is the first thing that a new stream tells.
+A stream costs a connection, a descriptor and a look at the database now and then, for as long as its client likes.
+Who opens one more than may be loses the one that was opened first: a browser that was reloaded, or a tab that was
+forgotten, gives way to the one that is looked at. The one that is closed is told to come back in a while (`retry`),
+not at once, or two tabs would take turns without end; whatever it then misses is the first thing a new stream tells.
 """
 
 import asyncio
@@ -13,7 +13,10 @@ from collections.abc import AsyncGenerator, Awaitable, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from typing import TypeVar
 
+from fastapi import Request
 from fastapi.sse import ServerSentEvent
+
+from app.web.connections import network_of
 
 T = TypeVar("T")
 
@@ -85,6 +88,17 @@ async def until_closed(stream: Stream, source: AsyncGenerator[T]) -> AsyncGenera
         yield None
     finally:
         closing.cancel()
+
+
+async def limited(
+    streams: Streams, request: Request, account_id: str, source: AsyncGenerator[T]
+) -> AsyncGenerator[T | None]:
+    """Yield what a source does, as one of the streams of whoever has sent a request; None if it had to give way."""
+    network = network_of(request.client.host if request.client else "")
+    with streams.opened(account_id=account_id, network=network) as stream:
+        async with aclosing(until_closed(stream, source)) as all_told:
+            async for told in all_told:
+                yield told
 
 
 def _next(source: AsyncGenerator[T]) -> Awaitable[T]:
