@@ -52,7 +52,7 @@ class Fold:
             self._told[key] = (now_s, 0, line)
             while len(self._told) > _MOST_FOLDED:
                 del self._told[next(iter(self._told))]
-        return line | {"repeated": times} if times else line
+        return {**line, "repeated": times} if times else line
 
     def left_out(self) -> list[EventDict]:
         """Return the last of each line that was left out in a minute that is over, with how often."""
@@ -60,7 +60,7 @@ class Fold:
         with self._lock:
             over = [key for key, (since_s, *_) in self._told.items() if now_s - since_s >= FOLD_S]
             folded = [self._told.pop(key) for key in over]
-        return [line | {"repeated": times} for _, times, line in folded if times]
+        return [{**line, "repeated": times} for _, times, line in folded if times]
 
 
 def _likeness(line: Mapping[str, Any]) -> str:

@@ -130,14 +130,15 @@ class BoundedProtocol(H11Protocol):
     def give_up(self) -> None:
         """End a connection whose request is not there in time."""
         self._set_phase(None)
+        cycle: Any = self.cycle  # None before the first request
+        under_way = cycle is not None and not cycle.response_complete
         if not self.transport.is_closing():
-            is_answered = self.cycle is not None and self.cycle.response_started
-            if not is_answered:
+            if not (under_way and cycle.response_started):
                 self.transport.write(_TIMED_OUT)
             self.transport.close()
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        if under_way:
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     def _is_proxy(self, host: str) -> bool:
         trusted = self.config.forwarded_allow_ips or ""

@@ -33,7 +33,8 @@ async def echo(scope: dict[str, Any], receive: Callable[..., Any], send: Callabl
 @contextlib.asynccontextmanager
 async def served(**settings: Any) -> AsyncIterator[Callable[[], Coroutine[Any, Any, Streams]]]:  # noqa: ANN401
     """Serve over real sockets; yield how to open a connection."""
-    config = uvicorn.Config(echo, port=0, http=BoundedProtocol, lifespan="off", log_config=None, **settings)
+    given = {"proxy_headers": False, "lifespan": "off", "log_config": None} | settings
+    config = uvicorn.Config(echo, port=0, http=BoundedProtocol, **given)
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     task = asyncio.create_task(server._serve())  # noqa: SLF001  without the handlers for signals
