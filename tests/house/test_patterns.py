@@ -139,7 +139,7 @@ def of_calls() -> dict[str, Pattern]:
             read |= getattr(re, flag) if f"'{flag}'" in named else 0
         text = literal(call.args[0])
         if text is not None:
-            found[place] = re.compile(text, read)  # type: ignore[arg-type]
+            found[place] = re.compile(text, read)
     return found
 
 

@@ -40,7 +40,7 @@ def test_line_that_comes_over_and_over_is_told_once(
 ) -> None:
     """And then how often it came, when the minute is over; lines that differ are told each."""
     now_s = [1000.0]
-    monkeypatch.setattr(logs.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr("app.logs.time.monotonic", lambda: now_s[0])
     logs.configure("json")
     log = structlog.get_logger()
     try:

@@ -33,7 +33,7 @@ async def echo(scope: dict[str, Any], receive: Callable[..., Any], send: Callabl
 @contextlib.asynccontextmanager
 async def served(**settings: Any) -> AsyncIterator[Callable[[], Coroutine[Any, Any, Streams]]]:  # noqa: ANN401
     """Serve over real sockets; yield how to open a connection."""
-    given = {"proxy_headers": False, "lifespan": "off", "log_config": None} | settings
+    given: dict[str, Any] = {"proxy_headers": False, "lifespan": "off", "log_config": None} | settings
     config = uvicorn.Config(echo, port=0, http=BoundedProtocol, **given)
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
