@@ -219,7 +219,7 @@ def _sample(op: Any, value: Any) -> str:  # noqa: ANN401, PLR0911  a case a line
     if op is ops.IN:
         return next(iter(_members(value)), "")
     if op in REPEATS:
-        return _said(value[2]) * min(max(value[0], 1), 40)
+        return _said(value[2]) * min(max(int(value[0]), 1), 40)
     if op is ops.SUBPATTERN:
         return _said(value[3])
     if op is ops.ATOMIC_GROUP:
