@@ -23,7 +23,6 @@ _ABOUT_ENDS = {  # what students call these verdicts
     "output_limit": "print prints output too much text",
     "crashed": "crash crashed killed signal segfault",
 }
-_MADE = "^{name} {{0,20}}= {{0,20}}(?P<value>[^#\\n]{{1,60}}?) {{0,40}}# {{0,20}}(?P<note>.+)$"
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,11 @@ def next_step(context: TutorContext) -> str:
 
 def setup_note(context: TutorContext, name: str) -> str:
     """Say what the starting code says of a name that it makes, in the comment beside it; empty if it says nothing."""
-    found = re.search(_MADE.format(name=re.escape(name)), context.setup, re.MULTILINE)
+    found = re.search(
+        rf"^{re.escape(name)} {{0,20}}= {{0,20}}(?P<value>[^#\n]{{1,60}}?) {{0,40}}# {{0,20}}(?P<note>.+)$",
+        context.setup,
+        re.MULTILINE,
+    )
     return f"The starting code makes it: `{name} = {found['value']}`, {found['note']}." if found else ""
 
 
