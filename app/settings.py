@@ -131,6 +131,14 @@ class Settings(BaseSettings):
     queue_limit: int = Field(
         default=200, ge=1, description="How many submissions may wait before new ones get status 503."
     )
+    streams_per_account: int = Field(
+        default=4, ge=1, description="How many event streams an account may have open; one more closes the oldest."
+    )
+    streams_per_network: int = Field(
+        default=32,
+        ge=1,
+        description="The same for a network: /24 of IPv4, /56 of IPv6. More for a class behind one address.",
+    )
     lease_s: float = Field(
         default=30.0,
         gt=0,

@@ -170,7 +170,11 @@ def main() -> int:
     parser.add_argument("--mode", choices=("embedded", "split"), default="split", help="SQLite, or PostgreSQL")
     parser.add_argument("--verdicts", type=int, default=50, help="how many are graded at the end")
     args = parser.parse_args()
-    settings: dict[str, object] = {"queue_limit": 2 * args.browsers, "workers": 1}
+    settings: dict[str, object] = {
+        "queue_limit": 2 * args.browsers,
+        "workers": 1,
+        "streams_per_network": 2 * args.browsers,  # they all come from this machine
+    }
     with ExitStack() as stack:
         if args.mode == "embedded":
             site = stack.enter_context(waiting_room(users=args.browsers, settings=settings))

@@ -29,7 +29,7 @@ _WORDS = {
     "mib": "MiB",
     "gib": "GiB",
 }
-_UNIT = re.compile(r"\s*([A-Za-zµ%]+)\s*$")
+_UNIT = re.compile(r"(?<![A-Za-zµ%])([A-Za-zµ%]+)\Z")
 _THOUSANDS = re.compile(r"(?<=\d)[_,  ](?=\d{3}(?!\d))")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _MIXED_UP = (1.048576, 1.024, 1.073741824)  # MiB taken for MB, and so on
@@ -138,7 +138,7 @@ class Question:
 def _number(question: Question, answer: str) -> float:
     """A number in the question's unit; a unit of bytes is converted."""
     text, factor = answer, 1.0
-    found = _UNIT.search(answer)
+    found = _UNIT.search(answer.rstrip())
     if found and not re.fullmatch(r"[eE]", found[1]):
         text, factor = answer[: found.start()], _factor(found[1], question.unit)
     text = _DECIMAL_COMMA.sub(".", _THOUSANDS.sub("", text)).replace("×", "*").replace("·", "*").replace("^", "**")

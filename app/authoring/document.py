@@ -3,7 +3,7 @@ Reading a YAML file strictly: plain values with the place of each.
 
 A subset of YAML 1.2 on purpose. Anchors, aliases and tags are faults (an alias can blow a small file
 up into gigabytes), and so are keys that stand twice. `{file: name}` in place of a text is the text
-of that file, which must lie beside or below the YAML file.
+of that file, which must lie beside or below the YAML file. How files are read says `app.authoring.files`.
 """
 
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ from ruamel.yaml.events import AliasEvent, MappingStartEvent, NodeEvent, ScalarE
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from app.authoring.faults import ExerciseFaults, Fault
+from app.authoring.files import CourseFiles, FileRefused
 
-MAX_FILE_BYTES = 512 * 1024
 MAX_DEPTH = 24
 MAX_VALUES = 20_000
 _TAG = "tag:yaml.org,2002:"
@@ -29,6 +29,7 @@ class Document:
     """A YAML file as plain values; where each stands; what is wrong with it so far."""
 
     path: Path
+    files: CourseFiles
     value: Any = None
     places: dict[Place, tuple[int, int]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -46,14 +47,18 @@ class Document:
             raise ExerciseFaults(sorted(self.faults, key=lambda one: (one.file, one.line, one.column)))
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, files: CourseFiles | None = None) -> Document:
     """
     Read a YAML file; the top must be a mapping.
+
+    Args:
+        path: of the file.
+        files: of the course that it is a file of; those beside and below it if it is of none.
 
     Raises:
         ExerciseFaults: it cannot be read, or not without guessing.
     """
-    document = Document(path)
+    document = Document(path, files or CourseFiles(path.parent))
     text = _text_of(document)
     _refuse_tricks(document, text)
     document.refuse_faults()
@@ -67,17 +72,9 @@ def read_document(path: Path) -> Document:
 
 def _text_of(document: Document) -> str:
     try:
-        raw = document.path.read_bytes()
-    except OSError as fault:
-        document.fault((), f"This file cannot be read: {fault.strerror}.")
-        raw = b""
-    if len(raw) > MAX_FILE_BYTES:
-        document.fault((), f"This file has {len(raw)} bytes; at most {MAX_FILE_BYTES} are read. Move long texts out.")
-    try:
-        text = raw[:MAX_FILE_BYTES].decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        line = raw[: fault.start].count(b"\n") + 1
-        document.faults.append(Fault(str(document.path), line, 1, "This line is not UTF-8. Save the file as UTF-8."))
+        text = document.files.read(document.path)
+    except FileRefused as fault:
+        document.faults.append(Fault(str(document.path), fault.line, 1, f"This file {fault.reason}."))
         text = ""
     document.refuse_faults()
     return text
@@ -164,21 +161,14 @@ def _scalar(document: Document, node: ScalarNode, place: Place) -> Any:  # noqa:
 
 
 def _file(document: Document, name: str, place: Place) -> str:
-    folder = document.path.parent.resolve()
     if "\0" in name:
         document.fault(place, "A file's name cannot hold a NUL character.")
-        return ""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder):
+    elif Path(name).is_absolute() or ".." in Path(name).parts:
         document.fault(place, f"`{name}` lies outside of the exercise's folder.")
-        return ""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            document.fault(place, f"`{name}` has more than {MAX_FILE_BYTES} bytes.")
-            return ""
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        document.fault(place, f"`{name}` is not UTF-8 text.")
-    except (OSError, ValueError):
-        document.fault(place, f"There is no file `{name}` beside this one.")
+    else:
+        try:
+            return document.files.read(document.path.parent / name)
+        except FileRefused as fault:
+            missing = f"There is no file `{name}` beside this one."
+            document.fault(place, missing if fault.is_missing else f"`{name}` {fault.reason}.")
     return ""

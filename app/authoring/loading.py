@@ -6,27 +6,29 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from app.authoring.consistency import check_consistency
-from app.authoring.course import Course, CourseFile, Lesson
+from app.authoring.course import Course, CourseFile, Lesson, LessonEntry
 from app.authoring.document import Document, Place, read_document
 from app.authoring.exercise import Exercise
 from app.authoring.faults import ExerciseFaults, Fault
+from app.authoring.files import CourseFiles, FileRefused
 from app.authoring.question import Question
 
 EXERCISE_FILE, COURSE_FILE, LESSON_FILE = "exercise.yaml", "course.yaml", "lesson.md"
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def load_exercise(folder: Path) -> Exercise | Question:
+def load_exercise(folder: Path, files: CourseFiles | None = None) -> Exercise | Question:
     """
     Read one exercise.
 
     Args:
         folder: holds `exercise.yaml`.
+        files: of the course that it belongs to; those of its folder if it is read by itself.
 
     Raises:
         ExerciseFaults: everything that is wrong, each with file, line and column.
     """
-    document = read_document(folder / EXERCISE_FILE)
+    document = read_document(folder / EXERCISE_FILE, files)
     if document.value.get("kind") == "question":
         return _validated(document, Question)
     exercise = _validated(document, Exercise)
@@ -50,17 +52,19 @@ def stored_exercise(content: dict[str, Any]) -> Exercise | Question:
     return model.model_validate(content)
 
 
-def load_course(folder: Path) -> Course:
+def load_course(folder: Path, files: CourseFiles | None = None) -> Course:
     """
     Read a course with its lessons and exercises. Raises ExerciseFaults with those of all its files.
 
     Args:
         folder: holds `course.yaml`, a folder for each lesson with `lesson.md`, and in that one for each exercise.
+        files: of the folder of courses that it was found in; those of its own folder if it was named.
     """
-    document = read_document(folder / COURSE_FILE)
+    files = files or CourseFiles(folder)
+    document = read_document(folder / COURSE_FILE, files)
     parts = _validated(document, CourseFile)
     faults: list[Fault] = []
-    lessons = [_lesson(folder / one.id, one.title, one.exercises, faults=faults) for one in parts.lessons]
+    lessons = [_lesson(folder / one.id, one, files=files, faults=faults) for one in parts.lessons]
     seen: set[str] = set()
     for exercise in (exercise for lesson in lessons for exercise in lesson.exercises):
         if exercise.id in seen:
@@ -71,20 +75,21 @@ def load_course(folder: Path) -> Course:
     return Course(id=parts.id, title=parts.title, summary=parts.summary, lessons=lessons)
 
 
-def _lesson(folder: Path, title: str, exercises: list[str], *, faults: list[Fault]) -> Lesson:
+def _lesson(folder: Path, entry: LessonEntry, *, files: CourseFiles, faults: list[Fault]) -> Lesson:
     text = folder / LESSON_FILE
     try:
-        markdown = text.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        faults.append(Fault(str(text), 1, 1, "There must be a lesson here, as UTF-8 text."))
+        markdown = files.read(text)
+    except FileRefused as fault:
+        told = f"There must be a lesson here, as UTF-8 text; this file {fault.reason}."
+        faults.append(Fault(str(text), fault.line, 1, told))
         markdown = ""
     found = []
-    for name in exercises:
+    for name in entry.exercises:
         try:
-            found.append(load_exercise(folder / name))
+            found.append(load_exercise(folder / name, files))
         except ExerciseFaults as wrong:
             faults.extend(wrong.faults)
-    return Lesson(id=folder.name, title=title, markdown=markdown, exercises=found)
+    return Lesson(id=folder.name, title=entry.title, markdown=markdown, exercises=found)
 
 
 def _validated(document: Document, model: type[_Model]) -> _Model:

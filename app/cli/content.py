@@ -55,7 +55,8 @@ def import_courses(database: Database, folder: Path) -> list[ImportSummary]:
     folders = [folder] if (folder / COURSE_FILE).is_file() else _course_folders(folder)
     if not folders:
         raise NoCourses(folder=folder)
-    courses = [authoring.load_course(one) for one in folders]
+    files = [authoring.CourseFiles(folder) for _ in folders]  # each course is bounded by itself
+    courses = [authoring.load_course(*one) for one in zip(folders, files, strict=True)]
     with database.write() as session:
         return [exercises.import_course(session, course) for course in courses]
 

@@ -22,6 +22,7 @@ from app.errors import AppError
 from app.main import create_app
 from app.services.entering import has_admin
 from app.settings import Settings
+from app.web.connections import BoundedProtocol, raise_descriptor_limit
 from app.web.site import Site
 from app.worker import REFUSED, Supervisor, run_worker
 from app.worker.insisting import insist
@@ -198,6 +199,8 @@ def _run_web(settings: Settings, listener: socket.socket, *, end_within_s: float
     app = create_app(settings)
     config = uvicorn.Config(
         app,
+        http=BoundedProtocol,
+        limit_concurrency=raise_descriptor_limit(),
         timeout_graceful_shutdown=SHUTDOWN_S,
         log_config=None,  # what it has to say goes through `app.logs`
         access_log=False,  # it would name addresses as they are; app.web.access names routes

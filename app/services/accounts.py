@@ -31,7 +31,7 @@ TOKEN_DAYS_LIMIT = 3650
 _LABEL_LIMIT = 200  # characters
 _BROWSER_LIMIT = 300  # characters
 # Narrower than what the standards allow: nothing in it can be read as two addresses, or as more than one line.
-_EMAIL = re.compile(r'[^@\s\x00-\x1f\x7f<>()\[\],;:\\"]+@[^@\s\x00-\x1f\x7f<>()\[\],;:\\"]+')
+_EMAIL = re.compile(r'\A[^@\s\x00-\x1f\x7f<>()\[\],;:\\"]+@[^@\s\x00-\x1f\x7f<>()\[\],;:\\"]+')
 _EMAIL_LIMIT = 254  # characters, RFC 5321
 _GIVEN_ROLES = (Role.STUDENT, Role.INSTRUCTOR, Role.ADMIN)
 

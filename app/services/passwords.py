@@ -1,17 +1,21 @@
 """
 Passwords: which may be had, and whether one is right.
 
-Hashing is meant to be slow and to take much memory, so only a few are hashed at the same instant: the
-rest wait, and a flood of tries cannot take the machine away from those who have their code graded. It
-is never done within a transaction, which would make everyone else wait for it.
+Hashing is meant to be slow and to take much memory, so only a few are hashed at the same instant, in threads of their
+own that come after all others where the processor is short: a flood of tries cannot take the machine away from those
+who open pages or have their code graded. A few more may wait, each of which holds one of the threads that serve pages,
+and there are far more of those; whoever comes then is told at once to come back. It is never done within a transaction,
+which would make everyone else wait for it.
 """
 
+import os
+import threading
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from threading import BoundedSemaphore
+from typing import TypeVar
 
 from pwdlib import PasswordHash
 from pwdlib.exceptions import PwdlibError
@@ -19,14 +23,17 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.errors import PasswordRefused, SignInBusy
 
+T = TypeVar("T")
+
 SHORTEST, LONGEST = 10, 1024  # characters
 AT_ONCE = 2
+WAITING = 8
 
 # RFC 9106's second choice: 64 MiB, three passes, four lanes.
 SCHEME = PasswordHash((Argon2Hasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),))
 PATIENCE_S = 5.0
-"""How long a request may wait for its turn: a burst of sign-ins must not hold all threads that serve pages."""
-_slots = BoundedSemaphore(AT_ONCE)
+"""How long a request may wait for its turn."""
+_NICE = 10
 
 # Those of ten characters and more that lead every list of stolen ones.
 _COMMONEST = frozenset(
@@ -73,8 +80,7 @@ def checked(password: str, *, email: str | None) -> str:
 
 def make_hash(password: str) -> str:
     """Return what is stored of a password. Takes part of a second, so not in a transaction. Raises SignInBusy."""
-    with _turn():
-        return SCHEME.hash(_bytes(password))
+    return _in_turn(lambda: SCHEME.hash(_bytes(password)))
 
 
 def verify(password: str, stored: str | None) -> Verified:
@@ -88,23 +94,32 @@ def verify(password: str, stored: str | None) -> Verified:
     """
     if len(password) > LONGEST:
         return Verified(right=False)
-    with _turn():
-        try:
-            right, new_hash = SCHEME.verify_and_update(_bytes(password), stored or nobodys_hash())
-        except PwdlibError:  # a hash that another program has put there
-            return Verified(right=False)
+    try:
+        right, new_hash = _in_turn(lambda: SCHEME.verify_and_update(_bytes(password), stored or nobodys_hash()))
+    except PwdlibError:  # a hash that another program has put there
+        return Verified(right=False)
     return Verified(right=right, new_hash=new_hash) if stored else Verified(right=False)
 
 
-@contextmanager
-def _turn() -> Iterator[None]:
-    """Wait for a place among the few that are looked at at once. Raises SignInBusy."""
-    if not _slots.acquire(timeout=PATIENCE_S):
+def _in_turn(deed: Callable[[], T]) -> T:
+    """Do something costly among the few that may be done or wait at once. Raises SignInBusy."""
+    if not _places.acquire(blocking=False):
         raise SignInBusy(retry_after_s=5)
     try:
-        yield
+        begun = _executor.submit(deed)
+        try:
+            return begun.result(timeout=PATIENCE_S)
+        except TimeoutError:
+            if begun.cancel():
+                raise SignInBusy(retry_after_s=5) from None
+            return begun.result()  # it is being done, which takes part of a second
     finally:
-        _slots.release()
+        _places.release()
+
+
+def _stand_back() -> None:
+    """Let this thread, and those that hashing starts from it, come after all that serve pages."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 @cache
@@ -120,3 +135,7 @@ def _normal(password: str) -> str:
 
 def _bytes(password: str) -> bytes:
     return _normal(password).encode("utf-8", "surrogatepass")
+
+
+_executor = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="passwords", initializer=_stand_back)
+_places = threading.BoundedSemaphore(AT_ONCE + WAITING)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
@@ -11,7 +11,7 @@ from markdown_it.token import Token
 _ANCHOR_CHARS = 80
 _TAKEN_BY_PAGES = {"task-title"}
 _NO_WORD = re.compile(r"[\W_]+")
-_EDGES = re.compile(r"^[ \t]*\n|\s+$")
+_FIRST_LINE = re.compile(r"\A[ \t]*\n")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def sections(markdown: str) -> list[Section]:
     ends = [start for start, *_ in starts[1:]] + [len(lines)]
     found = zip(starts, ends, anchors(title for *_, title in starts), strict=True)
     cut = [
-        Section(title, anchor if title else "", _EDGES.sub("", "".join(lines[first:end])))
+        Section(title, anchor if title else "", _FIRST_LINE.sub("", "".join(lines[first:end])).rstrip())
         for (_, first, title), end, anchor in found
     ]
     return [section for section in cut if section.text]
@@ -55,17 +55,22 @@ def anchors(titles: Iterable[str]) -> list[str]:
     words gets `-2`. Pages use single words for the ids of their own, so these get a word in front.
     """
     given: list[str] = []
+    last: dict[str, int] = {}
     for title in titles:
         words = _NO_WORD.sub("-", unicodedata.normalize("NFKC", title).lower()).strip("-")[:_ANCHOR_CHARS].strip("-")
         if "-" not in words or words in _TAKEN_BY_PAGES:
             words = f"section-{words}".strip("-")
-        given.append(_unlike(words, given))
+        given.append(_unlike(words, last))
     return given
 
 
-def _unlike(words: str, given: Sequence[str]) -> str:
-    number, anchor = 1, words
-    while anchor in given:
+def _unlike(words: str, last: dict[str, int]) -> str:
+    """Return the words with the next number that is free, and note it: each search goes on where the last one ended."""
+    number = last.get(words, 0) + 1
+    anchor = words if number == 1 else f"{words}-{number}"
+    while anchor in last:
         number += 1
         anchor = f"{words}-{number}"
+    last[words] = number
+    last.setdefault(anchor, 1)
     return anchor

@@ -17,6 +17,7 @@ from app.models import Account, ExerciseKind, SubmissionKind
 from app.services import exercises, submissions
 from app.web.exercises import around_context, exercise_context, visitor_context
 from app.web.site import Site, SiteOfRequest
+from app.web.streams import CLOSED, limited
 from app.web.submissions import store
 from app.web.tutor import tutor_context
 from app.web.visitors import CurrentAccount, CurrentVisitor, Visitor
@@ -72,11 +73,15 @@ def _exists(site: SiteOfRequest, account: CurrentAccount, submission_id: str) ->
     dependencies=[Depends(_exists)],
 )
 async def get_attempt_events(
-    site: SiteOfRequest, account: CurrentAccount, submission_id: str
+    site: SiteOfRequest, request: Request, account: CurrentAccount, submission_id: str
 ) -> AsyncGenerator[ServerSentEvent]:
     """Stream what changes on the page, as HTML; `end` tells the browser not to connect again."""
-    async with aclosing(follow(site, account, submission_id)) as states:
+    following = follow(site, account, submission_id)
+    async with aclosing(limited(site.streams, request, account.id, following)) as states:
         async for state in states:
+            if state is None:
+                yield CLOSED
+                return
             html = await run_in_threadpool(_update, site, account, state)
             yield ServerSentEvent(raw_data=html, event="state")
     yield ServerSentEvent(raw_data="graded", event="end")

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.web import viewing
+from app.web import render_budget, viewing
 from app.web.headers import SECURITY_HEADERS
 from app.web.problems import Problem
 
@@ -44,6 +44,7 @@ class Guards:
             return
         request = Request(scope, receive)
         viewing.begin(request.method, request.url.path)
+        render_budget.begin_page()
         guarded_send = _with_headers(send)
         if is_forged(request):
             await self._answer(request, _FORGED)(scope, receive, guarded_send)

@@ -4,6 +4,9 @@ Markdown of lessons and tasks, made into HTML that is safe to put into a page.
 The order matters: Markdown is rendered, the result is sanitised, and only then do formulas take the
 place of their markers. MathML can't go through the sanitiser (it would have to allow the very elements
 that parsers treat in special ways), so it is built here from an allow-list, element by element.
+
+What all of it may cost is bounded, and kept: `app.web.render_budget` says how. Code is coloured in a few languages
+only: the time that a lexer takes is its own affair, and there are hundreds.
 """
 
 import html
@@ -11,28 +14,29 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from io import StringIO
 from xml.etree.ElementTree import Element
 
 import nh3
 from latex2mathml.converter import convert_to_element
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
+from pygments.lexers.data import JsonLexer, YamlLexer
 from pygments.lexers.python import PythonLexer
-from pygments.lexers.special import TextLexer
-from pygments.util import ClassNotFound
+from pygments.lexers.shell import BashLexer
 
 from app.services.sections import anchors as anchors_of
 from app.services.sections import plain
+from app.web.render_budget import RenderBudget, RenderTooSlow, rendered
 
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "hr", "img", "li", "ol", "p",
@@ -60,12 +64,23 @@ _MATH_ATTRIBUTES = {
 }  # fmt: skip
 
 
-_CODE = re.compile(r"`([^`\n]+)`|(\w*\[\d+(?:, \d+)*\])")
+_CODE = re.compile(r"`([^`\n]+)`|((?<!\w)\w*\[\d+(?:, \d+)*\])")
 """What stands between backticks, and bare shapes and places such as [32, 8] and pos[0, 3]."""
 
+_LEXERS: dict[str, type[Lexer]] = {
+    "python": PythonLexer,
+    "py": PythonLexer,
+    "bash": BashLexer,
+    "sh": BashLexer,
+    "yaml": YamlLexer,
+    "yml": YamlLexer,
+    "json": JsonLexer,
+}
+"""Any other language is shown plain."""
+_BLOCKS = ["paragraph", "reference", "blockquote", "list", "table"]
+_LONGEST_FORMULA = 1_000  # characters
 
-# The same texts are shown again and again, and only so many of them exist.
-@lru_cache(maxsize=512)
+
 def render_markdown(text: str, *, anchors: bool = True) -> str:
     """
     Safe HTML of an author's Markdown, with highlighted code and `$…$` and `$$…$$` formulas as MathML.
@@ -81,30 +96,43 @@ def render_markdown(text: str, *, anchors: bool = True) -> str:
     parser = _parser()
     if anchors:
         parser.core.ruler.push("anchors", _give_anchors)
-    return _rendered(text, parser.render)
+    return rendered(text, f"markdown {anchors}", render=_by(parser.render), plain=_as_written)
 
 
-def render_reply(text: str) -> Markup:
+def render_reply(text: str, *, keep: bool = True) -> Markup:
     """
     Safe HTML of what a tutor says, which nobody has read before.
 
-    As for lessons, but without pictures, which would be fetched from wherever the reply says, and not kept.
+    As for lessons, but without pictures, which would be fetched from wherever the reply says.
+
+    Args:
+        text: Markdown.
+        keep: not for one that is still being written.
     """
-    return Markup(_rendered(text, _parser().render, tags=_TAGS - {"img"}))  # noqa: S704  sanitised there
+    render = _by(_parser().render, tags=_TAGS - {"img"})
+    return Markup(rendered(text, "reply", render=render, plain=_as_written, keep=keep))  # noqa: S704  sanitised there
 
 
-@lru_cache(maxsize=512)
 def render_inline(text: str) -> str:
     """Safe HTML of one line of an author's Markdown, to stand inside something: no paragraph round it."""
-    return _rendered(text, _parser().renderInline)
+    return rendered(text, "inline", render=_by(_parser().renderInline), plain=html.escape)
 
 
-def _rendered(text: str, render: Callable[[str, EnvType], str], *, tags: AbstractSet[str] = frozenset(_TAGS)) -> str:
-    formulas: dict[str, str] = {}
-    nonce = secrets.token_hex(8)  # an author can't write a marker that he can't guess
-    rendered = render(text, {"formulas": formulas, "nonce": nonce})
-    clean = nh3.clean(rendered, tags=set(tags), attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"})
-    return re.sub(rf"formula-{nonce}-\d+", lambda marker: formulas[marker[0]], clean)
+def _by(
+    render: Callable[[str, EnvType], str], *, tags: AbstractSet[str] = frozenset(_TAGS)
+) -> Callable[[str, RenderBudget], str]:
+    def within(text: str, budget: RenderBudget) -> str:
+        formulas: dict[str, str] = {}
+        nonce = secrets.token_hex(8)  # an author can't write a marker that he can't guess
+        made = render(text, {"formulas": formulas, "nonce": nonce, "budget": budget})
+        clean = nh3.clean(made, tags=set(tags), attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"})
+        return re.sub(rf"formula-{nonce}-\d+", lambda marker: formulas[marker[0]], clean)
+
+    return within
+
+
+def _as_written(text: str) -> str:
+    return f'<pre class="code" tabindex="0">{html.escape(text)}</pre>\n'
 
 
 def render_line(text: str) -> Markup:
@@ -117,32 +145,42 @@ def render_line(text: str) -> Markup:
     return Markup(marked)  # noqa: S704  escaped just now
 
 
-@lru_cache(maxsize=128)
 def highlight_code(source: str, language: str = "python") -> str:
     """
     The inside of a <pre>: `source` as spans with the classes of static/css/code.css.
 
-    A language that Pygments does not know is shown plain.
+    A language that is not among the few that are known here is shown plain.
     """
-    return str(highlight(source, _lexer(language), HtmlFormatter(nowrap=True))).rstrip("\n")
+    name = language.lower() if language.lower() in _LEXERS else "text"
+    return rendered(source, f"code {name}", render=lambda code, budget: _coloured(code, name, budget), plain=_plain)
 
 
-def _lexer(language: str) -> Lexer:
-    if language in {"python", "py"}:
-        return PythonLexer(stripnl=False)
-    try:
-        return get_lexer_by_name(language, stripnl=False)
-    except ClassNotFound:
-        return TextLexer(stripnl=False)
+def _coloured(source: str, language: str, budget: RenderBudget) -> str:
+    if language not in _LEXERS:
+        return _plain(source)
+    tokens = []
+    for token in _LEXERS[language](stripnl=False).get_tokens(source):
+        budget.check()
+        tokens.append(token)
+    written = StringIO()
+    HtmlFormatter(nowrap=True).format(tokens, written)
+    return written.getvalue().rstrip("\n")
+
+
+def _plain(source: str) -> str:
+    return html.escape(source.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n")
 
 
 class _Renderer(RendererHTML):
     """Renders what differs from plain Markdown: code, formulas, headings, and tables that may be wide."""
 
-    def fence(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
-        language = tokens[idx].info.strip().split(" ")[0]
+    def fence(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, env: EnvType) -> str:
+        language = tokens[idx].info.strip().split(" ")[0].lower()
+        try:
+            code = _coloured(tokens[idx].content, language, env["budget"])
+        except RenderTooSlow:
+            code = _plain(tokens[idx].content)
         # A wide block scrolls, so it has to be reachable by keyboard.
-        code = highlight_code(tokens[idx].content, language or "text")
         return f'<pre class="code" tabindex="0">{code}</pre>\n'
 
     def heading_open(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
@@ -171,7 +209,20 @@ def _parser() -> MarkdownIt:
     }
     for name, rule in rules.items():  # after the plugin, which brings rules of its own
         parser.add_render_rule(name, rule)
+    # They match nothing, and stand first, so that every step of the parser asks whether it may be taken.
+    parser.inline.ruler.before("text", "budget", _check_inline)
+    parser.block.ruler.before("table", "budget", _check_block, {"alt": _BLOCKS})
     return parser
+
+
+def _check_inline(state: StateInline, _silent: bool) -> bool:  # noqa: FBT001  the parser's own form
+    state.env["budget"].check()
+    return False
+
+
+def _check_block(state: StateBlock, _first: int, _last: int, _silent: bool) -> bool:  # noqa: FBT001
+    state.env["budget"].check()
+    return False
 
 
 def _give_anchors(state: StateCore) -> None:
@@ -198,12 +249,15 @@ def _lower_heading(tag: str) -> str:
 
 def _keep(latex: str, env: EnvType, *, display: str) -> str:
     marker = f"formula-{env['nonce']}-{len(env['formulas'])}"
+    env["budget"].check()
     env["formulas"][marker] = _mathml(latex.strip(), display=display)
     return marker
 
 
 def _mathml(latex: str, *, display: str) -> str:
     try:
+        if len(latex) > _LONGEST_FORMULA:
+            raise ValueError  # noqa: TRY301  shown as one that cannot be read
         return _safe_xml(convert_to_element(latex, display=display))
     except Exception:  # noqa: BLE001 - the converter raises whatever it stumbles over
         return f"<code>{html.escape(latex)}</code>"

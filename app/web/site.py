@@ -24,11 +24,15 @@ from app.web.opening import Opening
 from app.web.pages import Pages
 from app.web.places import Places
 from app.web.rates import Rates
+from app.web.streams import Streams
 
 log = structlog.get_logger()
 
 LOOKS_AT_ONCE = 4
 """How many of those who wait may look at the database at the same instant."""
+
+RENDERINGS_AT_ONCE = 2
+"""How many answers that are being written may be turned into HTML at the same instant."""
 
 
 class Site:
@@ -47,6 +51,8 @@ class Site:
         self.provider = _provider(settings)
         self.opening = Opening()
         self.looks = CapacityLimiter(LOOKS_AT_ONCE)
+        self.renderings = CapacityLimiter(RENDERINGS_AT_ONCE)
+        self.streams = Streams(per_account=settings.streams_per_account, per_network=settings.streams_per_network)
         self.places = Places(self._read_places, limiter=self.looks)
         self.is_leaving = False
         """Set when the server is to end: whoever waits is then told how things stand, and can ask another."""

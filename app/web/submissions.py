@@ -6,13 +6,14 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 import structlog
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.models import Account, SubmissionKind
 from app.services import submissions
 from app.web.shapes import Accepted, SourceIn, SubmissionOut, json_answer, problems
 from app.web.site import Site, SiteOfRequest
+from app.web.streams import CLOSED, limited
 from app.web.visitors import CurrentAccount
 from app.web.waiting import LONGEST_WAIT_S, follow, look, wait_until_graded
 
@@ -102,12 +103,17 @@ def _exists(site: SiteOfRequest, account: CurrentAccount, submission_id: str) ->
     summary="Follow a submission",
 )
 async def get_events(
-    site: SiteOfRequest, account: CurrentAccount, submission_id: str
+    site: SiteOfRequest, request: Request, account: CurrentAccount, submission_id: str
 ) -> AsyncGenerator[ServerSentEvent]:
-    """Stream an event `state` at once and after each change, with the JSON of the call above."""
-    async with aclosing(follow(site, account, submission_id)) as states:
+    """
+    Stream an event `state` at once and after each change, with the JSON of the call above.
+
+    Few streams may be open of an account and of a network. The oldest ends with an event `busy` when there is one more.
+    """
+    following = follow(site, account, submission_id)
+    async with aclosing(limited(site.streams, request, account.id, following)) as states:
         async for state in states:
-            yield ServerSentEvent(raw_data=_ascii(state), event="state")
+            yield ServerSentEvent(raw_data=_ascii(state), event="state") if state else CLOSED
 
 
 def store(

@@ -22,8 +22,10 @@ from app.web.answering import Answering, Told, failure
 from app.web.problems import from_app_error, problem_facts
 from app.web.prose import render_reply
 from app.web.rates import GUESTS_MESSAGES, place_of
+from app.web.render_budget import begin_page
 from app.web.shapes import QuotaOut, SourceOut, json_answer, problems
 from app.web.site import Site, SiteOfRequest
+from app.web.streams import CLOSED, limited
 from app.web.visitors import CurrentAccount, CurrentVisitor
 
 router = APIRouter(tags=["tutor"])
@@ -79,10 +81,19 @@ async def post_question(
     if answering is None and reservation.under_way:
         raise MessageUnderWay(retry_after_s=_RETRY_S)
     if "text/event-stream" in accept:
-        return EventSourceResponse(_stream(site, account, reservation.message_id, answering))
+        stream = _stream(site, account, reservation.message_id, answering)
+        return EventSourceResponse(_limited(site, request, account, stream))
     if answering is not None and (told := await answering.end()).failed:
         raise failure(told)
     return json_answer(await to_thread.run_sync(_answer, site, account, reservation.message_id))
+
+
+async def _limited(
+    site: Site, request: Request, account: Account, stream: AsyncGenerator[bytes]
+) -> AsyncGenerator[bytes]:
+    async with aclosing(limited(site.streams, request, account.id, stream)) as all_told:
+        async for told in all_told:
+            yield told or format_sse_event(event=CLOSED.event, data_str=CLOSED.raw_data, retry=CLOSED.retry)
 
 
 async def _stream(site: Site, account: Account, message_id: str, answering: Answering | None) -> AsyncGenerator[bytes]:
@@ -167,18 +178,27 @@ def _is_mine(site: SiteOfRequest, account: CurrentAccount, message_id: str) -> N
     include_in_schema=False,
 )
 async def get_message_events(
-    site: SiteOfRequest, account: CurrentAccount, message_id: str
+    site: SiteOfRequest, request: Request, account: CurrentAccount, message_id: str
 ) -> AsyncGenerator[ServerSentEvent]:
     """Stream an answer as HTML; `end` tells the browser not to connect again."""
     answering = site.desk.running(message_id)
     if answering is not None:
-        async with aclosing(answering.follow()) as all_told:
+        async with aclosing(limited(site.streams, request, account.id, answering.follow())) as all_told:
             async for told in all_told:
+                if told is None:
+                    yield CLOSED
+                    return
                 if told.text and not told.done:
-                    yield ServerSentEvent(raw_data=str(render_reply(told.text)), event="answer")
+                    html = await to_thread.run_sync(_being_written, told.text, limiter=site.renderings)
+                    yield ServerSentEvent(raw_data=html, event="answer")
     html = await to_thread.run_sync(_ended, site, account, message_id, answering.told if answering else None)
     yield ServerSentEvent(raw_data=html, event="answer")
     yield ServerSentEvent(raw_data="over", event="end")
+
+
+def _being_written(text: str) -> str:
+    begin_page()  # each event is a page of its own: what came before does not take from what comes
+    return str(render_reply(text, keep=False))
 
 
 def _ended(site: Site, account: Account, message_id: str, told: Told | None) -> str:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.authoring import Exercise, ExerciseFaults, Fault, Question, load_code_exercise, load_exercise, stored_exercise
-from app.authoring.document import MAX_FILE_BYTES
+from app.authoring.files import MAX_FILE_BYTES
 from app.cli import main
 from app.settings import ROOT
 

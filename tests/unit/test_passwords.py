@@ -1,7 +1,9 @@
 """Passwords: any that is long enough, but for those that are tried first; and never many at once."""
 
+import os
 import threading
 import time
+from collections import deque
 
 import pytest
 from pwdlib import PasswordHash
@@ -9,7 +11,7 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.errors import PasswordRefused, SignInBusy
 from app.services import passwords
-from app.services.passwords import AT_ONCE, checked, make_hash, verify
+from app.services.passwords import AT_ONCE, WAITING, checked, make_hash, verify
 
 EMAIL = "ada.lovelace@example.org"
 
@@ -104,8 +106,56 @@ def test_few_are_hashed_at_the_same_instant(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_burst_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When all places are taken for long, a request says so rather than hold its thread."""
-    monkeypatch.setattr(passwords, "PATIENCE_S", 0.01)
-    monkeypatch.setattr(passwords, "_slots", threading.BoundedSemaphore(1))
-    with passwords._turn(), pytest.raises(SignInBusy):  # noqa: SLF001  as if somebody were being looked at
-        passwords.verify("correct horse", None)
+    """Beyond the few that are hashed or wait, nobody waits: however many come, most threads stay free for pages."""
+    may_end, came = threading.Event(), threading.Semaphore(0)
+
+    def slow(_password: bytes) -> str:
+        came.release()
+        assert may_end.wait(30)
+        return "hash"
+
+    monkeypatch.setattr(passwords, "PATIENCE_S", 30.0)
+    monkeypatch.setattr(passwords.SCHEME, "hash", slow, raising=False)
+    refused, ended = [], []
+
+    def try_it() -> None:
+        try:
+            ended.append(make_hash("a password"))
+        except SignInBusy:
+            refused.append(1)
+
+    waiting = [threading.Thread(target=try_it) for _ in range(AT_ONCE)]
+    waiting += [threading.Thread(target=try_it) for _ in range(60 - AT_ONCE)]
+    for thread in waiting:
+        thread.start()
+    for _ in range(AT_ONCE):
+        assert came.acquire(timeout=30)
+    for thread in waiting:
+        thread.join(0.1 if len(refused) < 60 - AT_ONCE - WAITING else 0)
+    assert len(refused) == 60 - AT_ONCE - WAITING
+    assert not ended
+    may_end.set()
+    for thread in waiting:
+        thread.join()
+    assert len(ended) == AT_ONCE + WAITING
+
+
+def test_wait_for_a_turn_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has waited for long is told to come back, and no thread is held by it."""
+    may_end = threading.Event()
+    monkeypatch.setattr(passwords, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(passwords.SCHEME, "hash", lambda _: may_end.wait(30) and "hash", raising=False)
+    busy = [threading.Thread(target=make_hash, args=["a password"]) for _ in range(AT_ONCE)]
+    for thread in busy:
+        thread.start()
+    with pytest.raises(SignInBusy):
+        deque(iter(lambda: passwords.verify("correct horse", None), None), maxlen=0)
+    may_end.set()
+    for thread in busy:
+        thread.join()
+
+
+def test_hashing_comes_after_serving() -> None:
+    """Its threads are nice, and this one is not."""
+    nice = passwords._in_turn(lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))  # noqa: SLF001
+    assert nice > os.getpriority(os.PRIO_PROCESS, threading.get_native_id())

@@ -66,7 +66,7 @@ def require_sound(path: Path) -> None:
 def revision_in(path: Path) -> str | None:
     """Return the migration step that a backup stands at. Raises BackupRefused if it cannot be read."""
     text = _run("pg_restore", ["--data-only", "--table=alembic_version", "--file=-", str(path)])
-    found = re.search(r"^COPY [^\n]*alembic_version[^\n]*\n(\w+)$", text, flags=re.MULTILINE)
+    found = re.search(r"^COPY [^\n]{0,100}?alembic_version[^\n]{0,200}\n(\w+)$", text, flags=re.MULTILINE)
     return found[1] if found else None
 
 

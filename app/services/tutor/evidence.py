@@ -16,9 +16,9 @@ _SUPPORTS = 0.22  # of an answer that a passage must cover to be named as its so
 _SENTENCES = 3
 _FENCE = re.compile(r"^(```|~~~).*?^\1|^\$\$.*?\$\$|^(?: {4}|\|)[^\n]*$", re.DOTALL | re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z*`])")
-_SENTENCE = re.compile(r"[.?!;]+(?:\s+|$)|\n")
+_SENTENCE = re.compile(r"(?<![.?!;])[.?!;]+(?:\s+|$)|\n")
 _FEWEST_WORDS = 2  # of a sentence that is looked up by itself
-_SPACE_BEFORE_LIST = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", re.MULTILINE)
+_SPACE_BEFORE_LIST = re.compile(r"^[^\S\n]*(?:[-*]|\d+\.)\s+", re.MULTILINE)
 
 
 @dataclass(frozen=True)

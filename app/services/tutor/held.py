@@ -20,7 +20,7 @@ from app.services.tutor.guard import Allowed, Reference, gives_away, may_go_on
 MOST_CHARACTERS = 16_000
 """Of an answer that is still one."""
 
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r"\A[ \t>]*(`{3,}|~{3,})(.*)")
 _GROWTH = 1.1
 """By so much a text that is held has to grow before it is looked at again."""
 _SEEN_LINES = 3

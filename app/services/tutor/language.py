@@ -13,7 +13,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LOOK_UP = re.compile(r"\blook(?:s|ed|ing)?[ -]?ups?\b")
 _BRACKETS = re.compile(r"\[[\d, ]*\]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")  # which one it is says less than that it is one
-_HUMPED = re.compile(r"\w*[a-z][A-Z]\w*")
+_HUMPED = re.compile(r"\b\w*[a-z][A-Z]\w*")
 _ENDINGS = ("ingly", "ings", "ing", "edly", "ied", "ed", "ies", "es", "ly", "s", "e", "y")
 _SHORTEST_STEM = 3
 _SHORTEST_REPAIRED, _LONGEST_REPAIRED = 5, 20

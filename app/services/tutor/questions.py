@@ -44,7 +44,7 @@ class Kind(Enum):
 class _Patterns:
     """What questions.yaml has, ready to be used."""
 
-    demand: re.Pattern[str]
+    demands: tuple[re.Pattern[str], ...]
     kinds: tuple[tuple[Kind, re.Pattern[str]], ...]
     help: re.Pattern[str]
     other_tongues: re.Pattern[str]
@@ -61,7 +61,8 @@ def kind_of(question: str) -> Kind:
     if known.help.match(text):
         return Kind.STUCK
     first = next((kind for kind, pattern in known.kinds if pattern.search(text)), None)
-    if known.demand.search(text) and not (first is Kind.ELSEWHERE and not _OF_SOLUTION.search(text)):
+    demanded = any(one.search(text) for one in known.demands)
+    if demanded and not (first is Kind.ELSEWHERE and not _OF_SOLUTION.search(text)):
         return Kind.ANSWER  # "write my essay" is a demand too, but not for this exercise's answer
     if first in {None, Kind.WRONG} and _is_foreign(text):
         return Kind.FOREIGN
@@ -78,9 +79,9 @@ def _is_foreign(text: str) -> bool:
 def _patterns() -> _Patterns:
     """Read the file, once."""
     raw = YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
-    demands = "|".join(f"(?:{one})" for one in raw["demands"])
+    demands = (one.replace("<give>", raw["give"]).replace("<thing>", raw["thing"]) for one in raw["demands"])
     return _Patterns(
-        demand=re.compile(demands.replace("<give>", raw["give"]).replace("<thing>", raw["thing"])),
+        demands=tuple(re.compile(one) for one in demands),
         kinds=tuple((Kind(name), re.compile(pattern)) for name, pattern in raw["kinds"].items()),
         help=re.compile(raw["help"]),
         other_tongues=re.compile(raw["other_tongues"]),

@@ -10,7 +10,8 @@ from app.services.tutor.knowledge import general_knowledge
 
 _BARE_SHAPE = re.compile(r"(`[^`\n]*`)|(?<![\w\]])(\w*\[\d+(?:, \d+)*\])")
 _ITEM = re.compile(r"^ {0,3}(?:\d+[.)]|[-*]) +(.+(?:\n {2,}\S.*)*)", re.MULTILINE)
-_ROW = re.compile(r"^\|\s*`(\w+)`.*?\|.*?`(\[[^`\n]+\])`", re.MULTILINE)
+_NAMED_ROW = re.compile(r"\A\|\s*`(\w+)`[^|]*\|")
+_SHAPE_CELL = re.compile(r"`(\[[^`\n]+\])`")
 _CODE_NAME = re.compile(r"`([A-Za-z_]\w*)`")
 _SAYS_LITTLE = "its message says what did not fit"  # of the grader's explanation for what it has no words for
 _LINE_CHARS = 120
@@ -22,7 +23,6 @@ _ABOUT_ENDS = {  # what students call these verdicts
     "output_limit": "print prints output too much text",
     "crashed": "crash crashed killed signal segfault",
 }
-_MADE = "^{name} *= *(?P<value>[^#\\n]{{1,60}}?) *# *(?P<note>.+)$"
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,19 @@ def next_step(context: TutorContext) -> str:
 
 def setup_note(context: TutorContext, name: str) -> str:
     """Say what the starting code says of a name that it makes, in the comment beside it; empty if it says nothing."""
-    found = re.search(_MADE.format(name=re.escape(name)), context.setup, re.MULTILINE)
+    found = re.search(
+        rf"^{re.escape(name)} {{0,20}}= {{0,20}}(?P<value>[^#\n]{{1,60}}?) {{0,40}}# {{0,20}}(?P<note>.+)$",
+        context.setup,
+        re.MULTILINE,
+    )
     return f"The starting code makes it: `{name} = {found['value']}`, {found['note']}." if found else ""
 
 
 def asked_shape(context: TutorContext, name: str) -> str:
     """Return the shape that the task's table gives for a name, as it is written there; empty if it has none."""
-    return str(dict(_ROW.findall(context.statement)).get(name, ""))
+    rows = (line for line in context.statement.split("\n") if (found := _NAMED_ROW.match(line)) and found[1] == name)
+    shapes = [shape[1] for line in rows if (shape := _SHAPE_CELL.search(line, line.index("|", 1)))]
+    return shapes[-1] if shapes else ""
 
 
 def mentioned(context: TutorContext, question: str) -> list[str]:
