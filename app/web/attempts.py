@@ -4,8 +4,10 @@ The pages of submissions: sending code or an answer from its form, watching it, 
 htmx asks for parts of a page, and a browser without JavaScript for whole ones, at the same addresses.
 """
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request, Response
@@ -38,11 +40,17 @@ def post_attempt(
     exercise_id: str,
     source: Annotated[tuple[str, ...], Form()] = (),
     kind: Annotated[SubmissionKind, Form()] = SubmissionKind.CHECK,
+    idempotency_key: Annotated[str, Form()] = "",
 ) -> Response:
-    """Take in what is in the form; answer with the part of the page that follows it, or go to its page."""
+    """
+    Take in what is in the form; answer with the part of the page that follows it, or go to its page.
+
+    A form that is sent twice (a double click, an answer that was lost) has the same key and makes one submission.
+    """
     # Forms send line ends as CR LF, whatever was typed; and of a choice one field for each option.
     text = ",".join(source).replace("\r\n", "\n")
-    state = store(site, visitor.account, exercise_id, source=text, kind=kind)
+    key = _content_key(idempotency_key, exercise_id, kind, text)
+    state = store(site, visitor.account, exercise_id, source=text, kind=kind, key=key)
     if _by_htmx(request):
         is_question = _is_question(site, exercise_id)
         answer: Response = site.pages.page("submissions/live.html", question=is_question, **_standing(site, state))
@@ -80,6 +88,18 @@ async def get_attempt_events(
             html = await run_in_threadpool(_update, site, account, state)
             yield ServerSentEvent(raw_data=html, event="state")
     yield ServerSentEvent(raw_data="graded", event="end")
+
+
+def _content_key(key: str, *content: str) -> str | None:
+    """
+    Return the key under which a form is stored, with what it holds.
+
+    Without a script a page keeps its key for as long as it is open, and so does one that is gone back to: another
+    text that is sent from there is another submission, not a clash.
+    """
+    if not key:
+        return None
+    return f"form-{sha256(json.dumps([key, *content]).encode()).hexdigest()}"
 
 
 def _standing(site: Site, state: dict[str, Any]) -> dict[str, Any]:
@@ -122,8 +142,8 @@ def _attempt_part(site: Site, account: Account, state: dict[str, Any]) -> Respon
 
 def _attempt_page(site: Site, visitor: Visitor, state: dict[str, Any]) -> Response:
     with site.database.read() as session:
-        source = submissions.source_of(session, account=visitor.account, submission_id=state["id"])
-        exercise = exercise_context(session, state["exercise"], source=source)
+        sent = submissions.readable(session, account=visitor.account, submission_id=state["id"])
+        exercise = exercise_context(session, state["exercise"], sent=sent)
         around = around_context(session, visitor.account, state["exercise"])
         talk = tutor_context(session, visitor.account, state["exercise"])
     page = site.pages.page(
