@@ -47,13 +47,16 @@ def post_attempt(
 
     A form that is sent twice (a double click, an answer that was lost) has the same key and makes one submission.
     """
+    answer: Response
     # Forms send line ends as CR LF, whatever was typed; and of a choice one field for each option.
     text = ",".join(source).replace("\r\n", "\n")
     key = _content_key(idempotency_key, exercise_id, kind, text)
     state = store(site, visitor.account, exercise_id, source=text, kind=kind, key=key)
-    if _by_htmx(request):
+    if _by_htmx(request) and state["state"] == "graded":  # sent before, and the answer was lost
+        answer = _attempt_part(site, visitor.account, state, loads_source=False)
+    elif _by_htmx(request):
         is_question = _is_question(site, exercise_id)
-        answer: Response = site.pages.page("submissions/live.html", question=is_question, **_standing(site, state))
+        answer = site.pages.page("submissions/live.html", question=is_question, **_standing(site, state))
     else:
         answer = RedirectResponse(f"/submissions/{state['id']}", status_code=303)
     visitor.remember(answer)
@@ -126,7 +129,7 @@ def _update(site: Site, account: Account, state: dict[str, Any]) -> str:
     )
 
 
-def _attempt_part(site: Site, account: Account, state: dict[str, Any]) -> Response:
+def _attempt_part(site: Site, account: Account, state: dict[str, Any], *, loads_source: bool = True) -> Response:
     with site.database.read() as session:
         around = around_context(session, account, state["exercise"])
         source = submissions.source_of(session, account=account, submission_id=state["id"])
@@ -135,7 +138,7 @@ def _attempt_part(site: Site, account: Account, state: dict[str, Any]) -> Respon
         **around,
         **_standing(site, state),
         part="submissions/live.html",
-        load_source=source,
+        load_source=source if loads_source else None,
         swap=True,
     )
 
