@@ -10,7 +10,7 @@ from app.models import Account, Draft, Submission
 from app.web.rates import DRAFTS
 from app.web.site import Site
 from app.web.visitors import COOKIE
-from tests.web.conftest import BROWSER, EXERCISE, PAGE
+from tests.web.conftest import BROWSER, EXERCISE, PAGE, Worker, make_report
 
 DRAFTS_PATH = f"/api/v1/exercises/{EXERCISE}/drafts"
 FORM = f"/exercises/{EXERCISE}/submissions"
@@ -93,6 +93,15 @@ def test_form_with_the_same_key_is_one_submission_of_the_same_text(
     answers = [client.post(FORM, data=one, headers=BROWSER) for one in sent]
     assert [answer.status_code for answer in answers] == [303, 303]
     assert len({answer.headers["location"] for answer in answers}) == count(site, Submission) == submissions
+
+
+def test_form_that_is_sent_again_is_answered_with_the_verdict(client: TestClient, worker: Worker) -> None:
+    """The first answer was lost, and the code is graded meanwhile: nobody waits for what has been."""
+    form = {"source": "h = 1", "idempotency_key": "k"}
+    client.post(FORM, data=form, headers=BROWSER | {"HX-Request": "true"})
+    worker.grade(make_report())
+    again = client.post(FORM, data=form, headers=BROWSER | {"HX-Request": "true"})
+    assert 'data-check="pos" data-status="failed"' in again.text
 
 
 def test_every_page_has_a_key_of_its_own(client: TestClient, questions: None) -> None:
