@@ -19,6 +19,7 @@ from app.web import (
     attempts,
     codes,
     courses,
+    drafts,
     exercises,
     figures,
     health,
@@ -58,7 +59,7 @@ def create_app(settings: Settings) -> FastAPI:
     nouns = (submissions, sessions, codes, health, figures, reference, courses, exercises, attempts, hints, tutor)
     ways_in = (sign_in, sign_up, recovery, oidc, account_page)
     administration = (admin, admin_plans, admin_users, admin_users_api, admin_codes, admin_audit, admin_tutor)
-    for noun in (*nouns, *ways_in, *administration):
+    for noun in (*nouns, drafts, *ways_in, *administration):
         app.include_router(noun.router)
     app.mount("/static", CachedFiles(directory=STATIC), name="static")
 

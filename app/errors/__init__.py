@@ -24,6 +24,7 @@ What can go wrong that is the user's to put right.
     ├── MessageClash       409  a client_message_id used again with another text
     ├── MessageUnderWay    409  a tutor message that is just being answered elsewhere
     ├── CodeNotNeeded      409  a code that would give an account no more than it has
+    ├── DraftChanged       409  a change to a version of a draft that is not the stored one
     ├── EditedMeanwhile    409  a form about something that somebody else has changed since
     ├── LastAdmin          409  a change after which there would be no administrator
     ├── OwnAccount         409  an administrator's change of their own role, or block of their own account
@@ -84,6 +85,7 @@ from app.errors.base import (
     NotSignedIn,
     QueueFull,
 )
+from app.errors.drafts import DraftChanged
 from app.errors.limits import (
     AnswersPending,
     CodeNotNeeded,
@@ -119,6 +121,7 @@ __all__ = [
     "BadRequest",
     "CodeNotNeeded",
     "CodeRefused",
+    "DraftChanged",
     "EditedMeanwhile",
     "EmailRefused",
     "EmailTaken",

@@ -3,6 +3,7 @@
 from app.db import Base
 from app.models.accounts import Account, ApiToken, BrowserSession, Identity, LinkPurpose, Role, SignInLink
 from app.models.audit import AuditEntry
+from app.models.drafts import Draft
 from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
 from app.models.figures import Figure
 from app.models.grading import GradingRun
@@ -32,6 +33,7 @@ __all__ = [
     "Base",
     "BrowserSession",
     "Course",
+    "Draft",
     "Exercise",
     "ExerciseKind",
     "ExerciseVersion",

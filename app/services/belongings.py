@@ -20,6 +20,7 @@ from app.models import (
     ApiToken,
     AuditEntry,
     BrowserSession,
+    Draft,
     GradingRun,
     Grant,
     HintOpening,
@@ -39,6 +40,7 @@ from app.services.users import refuse_last_admin
 _OF_SUBMISSIONS = (Job, GradingRun)
 _OF_ACCOUNTS = (
     Submission,
+    Draft,
     HintOpening,
     TutorMessage,
     Grant,

@@ -26,6 +26,7 @@ from app.models import (
     TutorMessage,
     UsageCounter,
 )
+from app.services.drafts import move_drafts
 
 _NOT_THE_SAME = -1
 """An epoch that no counter has: a message that is under way gives nothing back to such a counter."""
@@ -38,6 +39,7 @@ def merge(session: Session, guest_id: str, account: Account) -> None:
     if guest is None or guest.role is not Role.GUEST or guest.id == account.id:
         return
     _move_submissions(session, guest.id, account.id)
+    move_drafts(session, guest.id, account.id)
     _move_hints(session, guest.id, account.id)
     _move_plans(session, guest.id, account.id)
     _move_messages(session, guest.id, account.id)

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, defer
 from app.clock import utc_now
 from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun, TooManyChecks
 from app.models import Account, ExerciseKind, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
+from app.services.drafts import drop_sent
 from app.services.exercises import current
 from app.services.jobs import GradingQueue
 from app.services.sources import checked_source
@@ -74,6 +75,8 @@ def submit(
         if earlier := _earlier(session, wish):
             return earlier
         raise
+    if wish.kind is SubmissionKind.CHECK:
+        drop_sent(session, wish.account_id, exercise_id, wish.source)
     queue.enqueue(session, submission)
     return submission
 
@@ -111,8 +114,18 @@ def source_of(session: Session, *, account: Account, submission_id: str) -> str:
     Raises:
         NotFound: there is none, or it is another's (instructors and admins may read all).
     """
+    return readable(session, account=account, submission_id=submission_id).source
+
+
+def readable(session: Session, *, account: Account, submission_id: str) -> Submission:
+    """
+    Return a submission with its source.
+
+    Raises:
+        NotFound: there is none, or it is another's (instructors and admins may read all).
+    """
     _readable(session, account, submission_id)
-    return session.scalars(select(Submission.source).where(Submission.id == submission_id)).one()
+    return session.get_one(Submission, submission_id, populate_existing=True)
 
 
 def history(session: Session, *, account: Account, exercise_id: str, limit: int = 50) -> list[dict[str, Any]]:
@@ -140,10 +153,9 @@ def history(session: Session, *, account: Account, exercise_id: str, limit: int 
     ]
 
 
-def latest_source(session: Session, *, account: Account, exercise_id: str) -> str | None:
+def latest(session: Session, *, account: Account, exercise_id: str) -> Submission | None:
     """Return what the account sent last for an exercise, checked or only run; None at first."""
-    submission = session.scalar(_of(account, exercise_id).limit(1))
-    return submission.source if submission else None
+    return session.scalar(_of(account, exercise_id).limit(1))
 
 
 def _refuse_flood(session: Session, account: Account) -> None:

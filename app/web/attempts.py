@@ -4,8 +4,10 @@ The pages of submissions: sending code or an answer from its form, watching it, 
 htmx asks for parts of a page, and a browser without JavaScript for whole ones, at the same addresses.
 """
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request, Response
@@ -39,14 +41,23 @@ def post_attempt(
     exercise_id: str,
     source: Annotated[tuple[str, ...], Form()] = (),
     kind: Annotated[SubmissionKind, Form()] = SubmissionKind.CHECK,
+    idempotency_key: Annotated[str, Form()] = "",
 ) -> Response:
-    """Take in what is in the form; answer with the part of the page that follows it, or go to its page."""
+    """
+    Take in what is in the form; answer with the part of the page that follows it, or go to its page.
+
+    A form that is sent twice (a double click, an answer that was lost) has the same key and makes one submission.
+    """
+    answer: Response
     # Forms send line ends as CR LF, whatever was typed; and of a choice one field for each option.
     text = ",".join(source).replace("\r\n", "\n")
-    state = store(site, visitor.account, exercise_id, source=text, kind=kind)
-    if _by_htmx(request):
+    key = _content_key(idempotency_key, exercise_id, kind, text)
+    state = store(site, visitor.account, exercise_id, source=text, kind=kind, key=key)
+    if _by_htmx(request) and state["state"] == "graded":  # sent before, and the answer was lost
+        answer = _attempt_part(site, visitor.account, state, loads_source=False)
+    elif _by_htmx(request):
         is_question = _is_question(site, exercise_id)
-        answer: Response = site.pages.page("submissions/live.html", question=is_question, **_standing(site, state))
+        answer = site.pages.page("submissions/live.html", question=is_question, **_standing(site, state))
     else:
         answer = RedirectResponse(f"/submissions/{state['id']}", status_code=303)
     visitor.remember(answer)
@@ -87,6 +98,18 @@ async def get_attempt_events(
     yield ServerSentEvent(raw_data="graded", event="end")
 
 
+def _content_key(key: str, *content: str) -> str | None:
+    """
+    Return the key under which a form is stored, with what it holds.
+
+    Without a script a page keeps its key for as long as it is open, and so does one that is gone back to: another
+    text that is sent from there is another submission, not a clash.
+    """
+    if not key:
+        return None
+    return f"form-{sha256(json.dumps([key, *content]).encode()).hexdigest()}"
+
+
 def _standing(site: Site, state: dict[str, Any]) -> dict[str, Any]:
     """Return a submission for a page, with what only the page says of it."""
     return {"attempt": state, "getting_ready": state["state"] == "queued" and site.is_getting_ready()}
@@ -111,7 +134,7 @@ def _update(site: Site, account: Account, state: dict[str, Any]) -> str:
     )
 
 
-def _attempt_part(site: Site, account: Account, state: dict[str, Any]) -> Response:
+def _attempt_part(site: Site, account: Account, state: dict[str, Any], *, loads_source: bool = True) -> Response:
     with site.database.read() as session:
         around = around_context(session, account, state["exercise"])
         source = submissions.source_of(session, account=account, submission_id=state["id"])
@@ -120,15 +143,15 @@ def _attempt_part(site: Site, account: Account, state: dict[str, Any]) -> Respon
         **around,
         **_standing(site, state),
         part="submissions/live.html",
-        load_source=source,
+        load_source=source if loads_source else None,
         swap=True,
     )
 
 
 def _attempt_page(site: Site, visitor: Visitor, state: dict[str, Any]) -> Response:
     with site.database.read() as session:
-        source = submissions.source_of(session, account=visitor.account, submission_id=state["id"])
-        exercise = exercise_context(session, state["exercise"], source=source)
+        sent = submissions.readable(session, account=visitor.account, submission_id=state["id"])
+        exercise = exercise_context(session, state["exercise"], sent=sent)
         around = around_context(session, visitor.account, state["exercise"])
         talk = tutor_context(session, visitor.account, state["exercise"])
     page = site.pages.page(

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
-from app.models import Account, ExerciseKind
+from app.models import Account, ExerciseKind, Role, Submission
 from app.services import exercises, submissions
 from app.services.exercises import ExerciseView
 from app.services.progress import Progress, next_exercise, progress_of
@@ -27,8 +28,8 @@ HISTORY_LIMIT = 50
 def get_exercise(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str) -> Response:
     """Show an exercise, with what the visitor sent last in the editor."""
     with site.database.read() as session:
-        sent = submissions.latest_source(session, account=visitor.account, exercise_id=exercise_id)
-        exercise = exercise_context(session, exercise_id, source=sent)
+        sent = submissions.latest(session, account=visitor.account, exercise_id=exercise_id)
+        exercise = exercise_context(session, exercise_id, sent=sent)
         around = around_context(session, visitor.account, exercise_id)
         talk = tutor_context(session, visitor.account, exercise_id)
     page = site.pages.page(
@@ -47,14 +48,14 @@ def get_exercise(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str)
     return page
 
 
-def exercise_context(session: Session, exercise_id: str, *, source: str | None) -> dict[str, Any]:
+def exercise_context(session: Session, exercise_id: str, *, sent: Submission | None) -> dict[str, Any]:
     """
     Return what the page shows of an exercise and its lesson: never the solution or the right answer.
 
     Args:
         session: to read with.
         exercise_id: which one.
-        source: what is to stand in the editor or the answer; None for what is there at first.
+        sent: what is to stand in the editor or the answer; None for what is there at first.
 
     Raises:
         NotFound: there is no such exercise.
@@ -64,6 +65,7 @@ def exercise_context(session: Session, exercise_id: str, *, source: str | None) 
     lesson = exercises.lesson_of(session, exercise_id)
     setup = content.get("setup", "").rstrip("\n")
     starter = content.get("starter", "")
+    source = sent.source if sent else None
     is_question = content.get("kind") == ExerciseKind.QUESTION
     return {
         "exercise": {
@@ -76,6 +78,8 @@ def exercise_context(session: Session, exercise_id: str, *, source: str | None) 
         },
         "answer": answer_form(content, given=source or "") if is_question else None,
         "source": starter if source is None else source,
+        "sent": sent,
+        "idempotency_key": uuid4().hex,
         "lesson": {
             "title": lesson.title if lesson else content["title"],
             "course": lesson.course_title if lesson else "",
@@ -111,8 +115,12 @@ def around_context(session: Session, account: Account, exercise_id: str) -> dict
 
 
 def visitor_context(visitor: Visitor) -> dict[str, Any]:
-    """Return what the page keeps of the visitor: whose drafts they are."""
-    return {"account_id": visitor.account.id}
+    """Return what the page keeps of the visitor: whose drafts they are. A guest's become those of an account."""
+    return {"account_id": visitor.account.id, "drafts_of": _owner_of_drafts(visitor.account)}
+
+
+def _owner_of_drafts(account: Account) -> str:
+    return "guest" if account.role is Role.GUEST else account.id
 
 
 def _same_lesson(listed: Sequence[ExerciseView], exercise_id: str) -> list[ExerciseView]:

@@ -23,7 +23,7 @@ from starlette.requests import Request
 
 from app import figures
 from app.clock import utc_now
-from app.errors import AppError, QuotaSpent
+from app.errors import AppError, DraftChanged, QuotaSpent
 from app.web.headers import SECURITY_HEADERS
 from app.web.pages import Pages
 
@@ -138,6 +138,8 @@ def from_app_error(error: AppError) -> Problem:
         more |= _spent(error)
         if isinstance(resets_at := error.facts.get("resets_at"), datetime):
             headers["Retry-After"] = str(max(1, ceil((resets_at - utc_now()).total_seconds())))
+    if isinstance(error, DraftChanged):
+        more |= error.facts
     if error.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     return Problem(

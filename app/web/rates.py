@@ -28,6 +28,10 @@ MAILS = RateLimitItemPerHour(10, namespace="mail")
 """That somebody who is signed in has sent."""
 GUESTS_MESSAGES = RateLimitItemPerHour(240, namespace="guests-message")
 """Of guests, to the tutor, from one place: who drops the cookie is a new guest with a quota of their own."""
+DRAFTS = RateLimitItemPerMinute(240, namespace="draft")
+"""Saved by one account: an editor saves every second and a half at most."""
+FIRST_DRAFTS_FROM = RateLimitItemPerHour(600, namespace="first-draft-from")
+"""Of visitors who are nobody yet, from one place: each makes a guest."""
 CODES = RateLimitItemPerMinute(10, _QUARTER, namespace="code")
 CODES_FROM = RateLimitItemPerHour(100, namespace="code-from")
 

@@ -1,5 +1,6 @@
 // What the exercise page does beyond htmx: the editor, the draft, and the mark on the line of an error.
-import { draftsFor } from "./drafts.js";
+import { panelFor } from "./drafts/panel.js";
+import { draftsFor } from "./drafts/tab.js";
 import { editorFor, replaceText } from "./editor.js";
 import { showErrorLine } from "./error-mark.js";
 
@@ -7,60 +8,66 @@ const form = document.querySelector("form[data-exercise]");
 if (form) start(form);
 
 function start(form) {
+  const { exercise, drafts: owner, account, attempt, sentAt, starter = "", sent } = form.dataset;
   const textarea = form.querySelector("textarea");
-  const starter = form.dataset.starter ?? "";
-  const drafts = draftsFor(form.dataset.exercise, form.dataset.account);
   const served = textarea.defaultValue;
   const typed = textarea.value !== served; // before this script was there
   let sending = null;
+  let panel = null;
 
+  const drafts = draftsFor({
+    exercise, owner, account,
+    known: new Set(sent === "check" ? [starter, served] : [starter]),
+    sentAt: Date.parse(sentAt) || 0,
+    onChange: () => panel?.showSoon(),
+  });
   const view = editorFor(textarea, {
     onChange: (text) => {
       drafts.keep(text);
-      showBringBack();
+      panel?.showSoon();
     },
     onCheck: () => form.requestSubmit(form.querySelector("button[value=check]")),
   });
   const text = () => view.state.doc.toString();
 
-  if (typed) keepTyped();
-  else restoreDraft();
-  showBringBack();
+  if (typed) drafts.keep(text());
+  else put(drafts.restore({ attempt }));
+  panel = panelFor(form, { drafts, shown: text, onTake });
+  panel.show();
+  fetchDrafts();
   markError();
   wireButtons();
   wireRequests();
 
-  function restoreDraft() {
-    const draft = drafts.draft();
-    if (draft === null || draft === served) return;
-    if (form.dataset.attempt) setAside(draft); // an earlier attempt was asked for: show that one
-    else {
-      replaceText(view, draft);
-      if (served !== starter) setAside(served);
-    }
+  function put(next) {
+    if (next !== null && next !== text()) replaceText(view, next);
   }
 
-  function keepTyped() {
-    const draft = drafts.draft();
-    if (draft !== null && draft !== text()) setAside(draft);
-    drafts.keep(text());
-  }
-
-  function setAside(old) {
-    if (old.trim() && old !== starter) drafts.setAside(old);
+  /** What was typed on another device goes on here, unless something else stands here already. */
+  async function fetchDrafts() {
+    await drafts.load();
+    if (!attempt && !drafts.hasOwn() && text() === served) put(drafts.goOn());
+    panel.show();
   }
 
   function load(next) {
-    const old = text();
-    if (old === next) return;
-    setAside(old);
+    if (text() === next) return;
+    drafts.setAside(text());
     replaceText(view, next);
-    showBringBack();
+    panel.show();
   }
 
-  function showBringBack() {
-    const aside = drafts.aside();
-    form.querySelector("[data-bring-back]").hidden = aside === null || aside === text();
+  /** Show an earlier attempt, which the server keeps. */
+  function show(source) {
+    drafts.sent(source);
+    load(source);
+  }
+
+  function onTake(id) {
+    drafts.setAside(text());
+    put(drafts.take(id));
+    panel.show();
+    view.focus();
   }
 
   function markError() {
@@ -69,11 +76,6 @@ function start(form) {
   }
 
   function wireButtons() {
-    form.querySelector("[data-bring-back]").addEventListener("click", () => {
-      const aside = drafts.aside();
-      if (aside !== null) load(aside);
-      view.focus();
-    });
     form.querySelector("[data-start-again]").addEventListener("click", () => {
       load(starter);
       view.focus();
@@ -87,16 +89,19 @@ function start(form) {
   }
 
   function wireRequests() {
-    form.addEventListener("htmx:beforeRequest", () => {
-      sending = text();
+    form.addEventListener("htmx:beforeRequest", (event) => {
+      const { kind } = event.detail.requestConfig.parameters;
+      sending = { text: text(), isCheck: kind === "check" };
       showErrorLine(view, null);
       document.getElementById("result")?.setAttribute("aria-busy", "true");
     });
     form.addEventListener("htmx:afterRequest", (event) => {
-      if (event.detail.successful) drafts.sent(sending);
+      if (event.detail.successful && sending.isCheck) drafts.sent(sending.text);
+      else if (event.detail.successful) drafts.flush();
       else document.getElementById("result")?.removeAttribute("aria-busy");
     });
     form.addEventListener("htmx:sendError", () => say("unreachable"));
+    form.addEventListener("htmx:timeout", () => say("unreachable"));
     document.body.addEventListener("htmx:load", (event) => onNewContent(event.detail.elt));
   }
 
@@ -110,7 +115,7 @@ function start(form) {
     const result = element.closest?.("#result") ?? element.querySelector?.("#result") ?? null;
     if (!result) return;
     const loaded = result.querySelector("[data-attempt-source]");
-    if (loaded) load(loaded.value);
+    if (loaded) show(loaded.value);
     markError();
     const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     result.querySelector(".verdict")?.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });

@@ -27,9 +27,12 @@
   form.addEventListener("htmx:afterRequest", (event) => {
     if (!event.detail.successful) result()?.removeAttribute("aria-busy");
   });
-  form.addEventListener("htmx:sendError", () => {
+  function sayUnreachable() {
     const words = document.querySelector("template[data-say=unreachable]");
     document.getElementById("live").replaceChildren(words.content.cloneNode(true));
-  });
+  }
+
+  form.addEventListener("htmx:sendError", sayUnreachable);
+  form.addEventListener("htmx:timeout", sayUnreachable);
   document.addEventListener("htmx:load", (event) => onNewContent(event.detail.elt));
 })();

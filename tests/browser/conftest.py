@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,25 +73,38 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("data")
 
 
-@pytest.fixture(scope="session")
-def address(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the whole of Kelolo on a free port with an empty data folder, as `make run` does, and two courses."""
-    data, courses = data_folder, tmp_path_factory.mktemp("courses")
-    for course in COURSES:
-        (courses / course.name).symlink_to(course)
+@contextmanager
+def serving(data: Path, courses: Path, *, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Start the whole of Kelolo, as `make run` does; give its address and its process."""
     environment = os.environ | {"KELOLO_EXERCISES": str(courses)}
     program = str(Path(sys.executable).parent / "kelolo")
-    command = [program, "serve", "--port", "0", "--workers", "1", "--data", str(data)]
+    command = [program, "serve", "--port", str(port), "--workers", "1", "--data", str(data)]
     with (data / "serve.log").open("w+") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         assert process.stdout is not None
         said = process.stdout.readline()
         log.seek(0)
         assert "is ready on " in said, log.read()
-        yield said.split()[-1]
+        yield said.split()[-1], process
         process.terminate()
         process.wait(timeout=20)
         process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def courses(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two courses."""
+    folder = tmp_path_factory.mktemp("courses")
+    for course in COURSES:
+        (folder / course.name).symlink_to(course)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def address(data_folder: Path, courses: Path) -> Iterator[str]:
+    """Serve on a free port with an empty data folder."""
+    with serving(data_folder, courses) as (found, _):
+        yield found
 
 
 @pytest.fixture

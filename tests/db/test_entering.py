@@ -18,6 +18,7 @@ from app.models import (
     ApiToken,
     AuditEntry,
     BrowserSession,
+    Draft,
     ExerciseVersion,
     Grant,
     HintOpening,
@@ -101,6 +102,7 @@ def fill(database: Database, account: Account, version: ExerciseVersion, queue: 
         session.flush()
         session.add_all(
             [
+                Draft(account_id=account.id, exercise_id=EXERCISE, name="tab", text="unsent = 1", version=1),
                 HintOpening(
                     account_id=account.id, exercise_version_id=version.id, rung=1, attempt=0, offered=False
                 ),

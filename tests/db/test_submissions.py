@@ -20,7 +20,7 @@ from app.errors import (
 )
 from app.models import Account, ExerciseVersion, Job, Role, Submission, SubmissionKind
 from app.services.jobs import GradingQueue
-from app.services.submissions import history, latest_source, source_of, state_of
+from app.services.submissions import history, latest, source_of, state_of
 from graders.task import MAX_SOURCE_BYTES
 
 Send = Callable[..., Submission]
@@ -199,8 +199,10 @@ def test_latest_source_is_what_was_sent_last(
     send("table = 1")
     send("table = 2", kind=SubmissionKind.RUN)
     with database.read() as session:
-        assert latest_source(session, account=account, exercise_id=EXERCISE) == "table = 2"
-        assert latest_source(session, account=new_account(), exercise_id=EXERCISE) is None
+        found = latest(session, account=account, exercise_id=EXERCISE)
+        assert found is not None
+        assert found.source == "table = 2"
+        assert latest(session, account=new_account(), exercise_id=EXERCISE) is None
 
 
 def test_question_cannot_be_run(database: Database, send: Send, version: ExerciseVersion) -> None:

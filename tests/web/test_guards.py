@@ -23,6 +23,7 @@ ADDRESSES = [
     "/api/v1/me",
     "/api/v1/me/export",
     "/api/v1/tokens",
+    "/api/v1/exercises/no-such/drafts",
     "/api/v1/exercises/no-such/hints",
     "/api/v1/admin/plans",
     "/api/v1/admin/users",
