@@ -21,8 +21,8 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import _lru_cache_wrapper
-from re import _constants as ops  # type: ignore[attr-defined]
-from re import _parser  # type: ignore[attr-defined]
+from re import _constants as ops
+from re import _parser
 from types import ModuleType
 from typing import Any
 
