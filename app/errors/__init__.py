@@ -45,6 +45,8 @@ What can go wrong that is the user's to put right.
     ├── RoleRefused        422  a role that does not exist
     ├── SignInBusy         503  too many passwords are being looked at
     ├── QueueFull          503  too many submissions wait already; nothing was stored
+    │   └── GuestsQueueFull 503 too many of guests wait already
+    ├── TooManyWaiting     429  too many of guests from one network wait already
     └── LeaseLost          500  a worker's claim on a job has passed to another; never shown
 
 `ExerciseFaults`, raised for exercise files that cannot be read, stands beside the
@@ -79,10 +81,12 @@ from app.errors.base import (
     AppError,
     BadRequest,
     Forbidden,
+    GuestsQueueFull,
     LeaseLost,
     NotFound,
     NotSignedIn,
     QueueFull,
+    TooManyWaiting,
 )
 from app.errors.limits import (
     AnswersPending,
@@ -125,6 +129,7 @@ __all__ = [
     "FirstAdminLinkOld",
     "FirstAdminMade",
     "Forbidden",
+    "GuestsQueueFull",
     "IdempotencyClash",
     "KeyRefused",
     "LastAdmin",
@@ -155,5 +160,6 @@ __all__ = [
     "TokenRefused",
     "TooManyChecks",
     "TooManyTries",
+    "TooManyWaiting",
     "TutorFailing",
 ]

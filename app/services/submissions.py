@@ -39,6 +39,7 @@ def submit(
     queue: GradingQueue,
     kind: str = SubmissionKind.CHECK,
     idempotency_key: str | None = None,
+    network: str | None = None,
 ) -> Submission:
     """
     Store a submission together with its job, or return the one stored under the same key.
@@ -50,7 +51,7 @@ def submit(
         KeyRefused: the idempotency key is empty, too long or not printable.
         IdempotencyClash: the account used the key before, for something else.
         TooManyChecks: the account sends more in a minute than its plan allows; nothing was stored.
-        QueueFull: too many wait; nothing was stored.
+        QueueFull, GuestsQueueFull, TooManyWaiting: too many wait; nothing was stored.
     """
     wish = _Wish(
         account_id=account.id,
@@ -65,7 +66,7 @@ def submit(
     if earlier := _earlier(session, wish):
         return earlier
     _refuse_flood(session, account)
-    queue.check_room(session)
+    queue.check_room(session, account, network=network)
     try:
         with session.begin_nested():
             submission = _store(session, wish, version_id=version.version_id)
@@ -74,7 +75,7 @@ def submit(
         if earlier := _earlier(session, wish):
             return earlier
         raise
-    queue.enqueue(session, submission)
+    queue.enqueue(session, submission, network=network)
     return submission
 
 

@@ -54,7 +54,11 @@ def run_worker(settings: Settings) -> int:
             walls=presence.walls,
             ready=presence.tell,
         )
-        slots = [Slot(around, number=number) for number in range(settings.workers)]
+        # Whatever guests send, the first of several slots is never held up by it.
+        slots = [
+            Slot(around, number=number, takes_guests=number > 0 or settings.workers == 1)
+            for number in range(settings.workers)
+        ]
         for slot in slots:
             slot.start()
         log.info("worker started", owner=around.owner, slots=len(slots))

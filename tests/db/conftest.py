@@ -109,7 +109,8 @@ def new_account(database: Database) -> Callable[..., Account]:
     numbers = itertools.count(1)
 
     def make(role: Role = Role.STUDENT) -> Account:
-        account = Account(email=f"person{next(numbers)}@example.org", role=role)
+        email = None if role is Role.GUEST else f"person{next(numbers)}@example.org"
+        account = Account(email=email, role=role)
         with database.write() as session:
             session.add(account)
         return account
