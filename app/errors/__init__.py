@@ -39,6 +39,8 @@ What can go wrong that is the user's to put right.
     ├── QuotaSpent         429  as much was used as the plan allows
     │   ├── TooManyChecks  429  more checks in a minute than the plan allows
     │   └── TutorFailing   429  too many answers came to nothing today
+    ├── TooManyRuns        429  code run more often in a minute than anybody can read
+    ├── StorageSpent       429  as much was stored in a day as an account may
     ├── AnswersPending     429  all that is left of a quota is just being answered
     ├── AnswerFailed       502  the tutor gave no whole answer; the message is not charged
     ├── EmailRefused       422  something that is not an e-mail address
@@ -95,7 +97,9 @@ from app.errors.limits import (
     LimitRefused,
     QuotaSpent,
     SignUpFirst,
+    StorageSpent,
     TooManyChecks,
+    TooManyRuns,
     TutorFailing,
 )
 from app.errors.submissions import (
@@ -157,8 +161,10 @@ __all__ = [
     "SourceNotText",
     "SourceRefused",
     "SourceTooLarge",
+    "StorageSpent",
     "TokenRefused",
     "TooManyChecks",
+    "TooManyRuns",
     "TooManyTries",
     "TooManyWaiting",
     "TutorFailing",

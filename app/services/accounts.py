@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, CursorResult, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
+from app.db import upsert
 from app.errors import (
     AccountBlocked,
     AccountExists,
@@ -26,6 +27,9 @@ from app.models import Account, ApiToken, BrowserSession, LinkPurpose, Role, Sig
 
 SESSION_DAYS = 180
 LINK_MINUTES = 60
+GUEST_PREFIX = "guest_"
+"""Of a guest's cookie, so that one of a guest who has no row yet is known for what it is."""
+_GUEST_SECRET = re.compile(r"guest_[A-Za-z0-9_-]{43}")
 TOKEN_PREFIX = "kel_"  # noqa: S105  not a secret: it lets scanners find leaked ones
 TOKEN_DAYS_LIMIT = 3650
 _LABEL_LIMIT = 200  # characters
@@ -53,6 +57,11 @@ class Access:
     token: ApiToken | None = None
 
     @property
+    def is_stored(self) -> bool:
+        """Whether the account has a row. Who only looks around has none."""
+        return self.browser is not None or self.token is not None
+
+    @property
     def scopes(self) -> frozenset[str]:
         """What this access is good for: a browser's for everything."""
         return frozenset(Scope) if self.token is None else frozenset(self.token.scopes.split())
@@ -65,15 +74,40 @@ def create_guest(session: Session, *, browser: str = "") -> tuple[Account, str]:
     Returns:
         The account, and the value for the browser's cookie, which is stored only as a hash.
     """
-    account = Account(role=Role.GUEST)
+    raw = new_guest_secret()
+    account = guest_without_row(raw)
     session.add(account)
     session.flush()
-    return account, open_session(session, account, browser=browser)
+    return account, open_session(session, account, browser=browser, raw=raw)
 
 
-def open_session(session: Session, account: Account, *, browser: str = "") -> str:
-    """Sign a browser in: the value for its cookie, which is always a new one."""
-    raw = new_secret()
+def new_guest_secret() -> str:
+    """Return the value for the cookie of a visitor of whom nothing is stored yet."""
+    return GUEST_PREFIX + new_secret()
+
+
+def guest_without_row(raw: str) -> Account:
+    """Return the guest that a cookie names, as it is before anything is stored: the same each time."""
+    return Account(id=hashed(f"account of {raw}")[:32], role=Role.GUEST, created_at=utc_now())
+
+
+def store_guest(session: Session, raw: str, *, browser: str = "") -> Access | None:
+    """
+    Store the guest that a cookie names, or find the one that another request has stored meanwhile.
+
+    None if its account has become somebody's: the cookie must open nothing of that.
+    """
+    guest = guest_without_row(raw)
+    row = {"id": guest.id, "role": guest.role, "created_at": guest.created_at}
+    made = session.scalar(upsert(session, Account).values(row).on_conflict_do_nothing().returning(Account.id))
+    if made is not None:
+        open_session(session, session.get_one(Account, made), browser=browser, raw=raw)
+    return access_by_cookie(session, raw)
+
+
+def open_session(session: Session, account: Account, *, browser: str = "", raw: str = "") -> str:
+    """Sign a browser in: the value for its cookie, which is always a new one but for a new guest's (`raw`)."""
+    raw = raw or new_secret()
     session.add(
         BrowserSession(
             token_hash=hashed(raw),
@@ -174,6 +208,18 @@ def access_by_cookie(session: Session, raw: str) -> Access | None:
         )
     ).one_or_none()
     return Access(account=admitted(found[0]), browser=found[1]) if found else None
+
+
+def access_of_stranger(session: Session, raw: str) -> Access | None:
+    """Return the guest that a cookie names of whom nothing is stored; None if it is none, or has been somebody's."""
+    if not _GUEST_SECRET.fullmatch(raw):
+        return None
+    guest = guest_without_row(raw)
+    known = select(BrowserSession.id).where(BrowserSession.token_hash == hashed(raw))
+    taken = select(Account.id).where(Account.id == guest.id)
+    if session.scalar(known) is not None or session.scalar(taken) is not None:
+        return None
+    return Access(account=guest)
 
 
 def access_by_bearer(session: Session, raw: str) -> Access | None:

@@ -81,7 +81,9 @@ def sign_up(
     try:
         with session.begin_nested():
             if account is None:
-                account = Account(role=role)
+                # of a guest who has sent nothing yet, so that drafts in the browser stay the account's
+                known = arrival.account_id and session.get(Account, arrival.account_id)
+                account = Account(id=None if known else arrival.account_id, role=role)
                 session.add(account)
             account.email, account.role, account.password_hash = email, role, password_hash
             session.flush()

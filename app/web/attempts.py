@@ -42,7 +42,7 @@ def post_attempt(
     """Take in what is in the form; answer with the part of the page that follows it, or go to its page."""
     # Forms send line ends as CR LF, whatever was typed; and of a choice one field for each option.
     text = ",".join(source).replace("\r\n", "\n")
-    state = store(site, visitor.account, exercise_id, source=text, kind=kind)
+    state = store(site, request, visitor.account, exercise_id, source=text, kind=kind)
     if _by_htmx(request):
         is_question = _is_question(site, exercise_id)
         answer: Response = site.pages.page("submissions/live.html", question=is_question, **_standing(site, state))

@@ -17,6 +17,8 @@ from app.errors import TooManyTries
 
 _QUARTER = 15  # minutes
 _NETWORK_BITS = 64
+_SHARING_BITS = {4: 24, 6: 56}
+"""Of what is one network where turns are shared: what a household, a school or a small provider usually has."""
 SIGN_INS = RateLimitItemPerMinute(10, _QUARTER, namespace="sign-in")
 SIGN_INS_FROM = RateLimitItemPerMinute(100, _QUARTER, namespace="sign-in-from")
 SIGN_UPS_FROM = RateLimitItemPerHour(60, namespace="sign-up-from")
@@ -28,6 +30,7 @@ MAILS = RateLimitItemPerHour(10, namespace="mail")
 """That somebody who is signed in has sent."""
 GUESTS_MESSAGES = RateLimitItemPerHour(240, namespace="guests-message")
 """Of guests, to the tutor, from one place: who drops the cookie is a new guest with a quota of their own."""
+NEW_GUESTS_FROM = RateLimitItemPerHour(120, namespace="new-guest-from")
 CODES = RateLimitItemPerMinute(10, _QUARTER, namespace="code")
 CODES_FROM = RateLimitItemPerHour(100, namespace="code-from")
 
@@ -72,6 +75,18 @@ def place_of(request: Request) -> str:
     if isinstance(address, IPv6Address):
         return str(address.ipv4_mapped or ip_network((address, _NETWORK_BITS), strict=False))
     return host
+
+
+def network_of(request: Request) -> str:
+    """Return the network in which a request's sender takes turns with others."""
+    host = request.client.host if request.client else "unknown"
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return str(ip_network((address, _SHARING_BITS[address.version]), strict=False))
 
 
 def _in_words(wait_s: int) -> str:
