@@ -199,9 +199,10 @@ class Settings(BaseSettings):
         description="Where browsers find the site, such as https://learn.example.org: links in mails begin with it. "
         "http://HOST:PORT unless given.",
     )
-    confirm_email: bool = Field(
-        default=False,
-        description="Whether an account begins only when its e-mail address is confirmed by a mailed link.",
+    confirm_email: bool | None = Field(
+        default=None,
+        description="Whether an account begins only when its e-mail address is confirmed by a mailed link: where there "
+        "is a mail server, unless given. Without it, signing up tells whether an address has an account.",
     )
     mail_from: str = Field(default="Kelolo <kelolo@localhost>", description="Sender of mails.")
     smtp_url: SecretStr = Field(
@@ -279,6 +280,11 @@ class Settings(BaseSettings):
     def site_url(self) -> str:
         """Where browsers find the site, without a slash at the end. Nothing that a request says changes it."""
         return self.public_url.rstrip("/") or f"http://{_reachable(self.host)}:{self.port}"
+
+    @property
+    def confirms_email(self) -> bool:
+        """Whether an account begins only when its e-mail address is confirmed."""
+        return bool(self.smtp_url.get_secret_value()) if self.confirm_email is None else self.confirm_email
 
     @property
     def data_dir(self) -> Path:

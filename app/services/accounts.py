@@ -27,6 +27,8 @@ from app.models import Account, ApiToken, BrowserSession, LinkPurpose, Role, Sig
 
 SESSION_DAYS = 180
 LINK_MINUTES = 60
+GOOD_LINKS = 3
+"""Of those that were mailed to an address for one purpose."""
 GUEST_PREFIX = "guest_"
 """Of a guest's cookie, so that one of a guest who has no row yet is known for what it is."""
 _GUEST_SECRET = re.compile(r"guest_[A-Za-z0-9_-]{43}")
@@ -67,15 +69,16 @@ class Access:
         return frozenset(Scope) if self.token is None else frozenset(self.token.scopes.split())
 
 
-def create_guest(session: Session, *, browser: str = "") -> tuple[Account, str]:
+def create_guest(session: Session, *, browser: str = "", account_id: str | None = None) -> tuple[Account, str]:
     """
-    Make an account for a visitor who has none.
+    Make an account for a visitor who has none: the one that their cookie names, if its id is given.
 
     Returns:
         The account, and the value for the browser's cookie, which is stored only as a hash.
     """
     raw = new_guest_secret()
     account = guest_without_row(raw)
+    account.id = account_id or account.id
     session.add(account)
     session.flush()
     return account, open_session(session, account, browser=browser, raw=raw)
@@ -134,10 +137,11 @@ def make_link(session: Session, account: Account, *, purpose: LinkPurpose, email
     """
     Make a link with a purpose and return its secret part.
 
-    Of links that were mailed the newest is the only good one; several that were printed may be good at once.
+    Of links that were mailed, for the same address, the last three are good: whoever has others asked for does not
+    make the owner's good for nothing. Several that were printed may be good at once.
     """
     if purpose is not LinkPurpose.SIGN_IN:
-        drop_links(session, account, purpose)
+        _drop_older_links(session, account, purpose, email)
     raw = new_secret()
     expires_at = utc_now() + timedelta(minutes=LINK_MINUTES)
     link = SignInLink(
@@ -146,6 +150,14 @@ def make_link(session: Session, account: Account, *, purpose: LinkPurpose, email
     session.add(link)
     session.flush()
     return raw
+
+
+def _drop_older_links(session: Session, account: Account, purpose: LinkPurpose, email: str | None) -> None:
+    """Leave room for one more of the links that are good at once."""
+    mine = (SignInLink.account_id == account.id, SignInLink.purpose == purpose, SignInLink.used_at.is_(None))
+    good = select(SignInLink.id).where(*mine, SignInLink.email.is_not_distinct_from(email))
+    newest = session.scalars(good.order_by(SignInLink.created_at.desc(), SignInLink.id).limit(GOOD_LINKS - 1)).all()
+    session.execute(update(SignInLink).where(*mine, SignInLink.id.not_in(newest)).values(used_at=utc_now()))
 
 
 def drop_links(session: Session, account: Account, *purposes: LinkPurpose) -> None:

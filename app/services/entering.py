@@ -126,7 +126,8 @@ def confirm(session: Session, raw: str) -> Account:
             session.flush()
     except IntegrityError:
         raise EmailTaken from None
-    drop_links(session, account, LinkPurpose.RESET)  # it went to the old address
+    # the others of this kind are used up with it, and one for a new password went to the old address
+    drop_links(session, account, LinkPurpose.CONFIRM, LinkPurpose.RESET)
     return account
 
 

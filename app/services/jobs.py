@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any, Protocol
 
 from sqlalchemy import ColumnElement, delete, func, literal, or_, select, text, tuple_, update
@@ -143,7 +144,7 @@ class JobTable:
         if here >= GUESTS_OF_NETWORK:
             raise TooManyWaiting(waiting=here, limit=GUESTS_OF_NETWORK, retry_after_s=RETRY_AFTER_S)
         depth = session.scalar(select(func.count()).where(*waiting)) or 0
-        if depth >= max(1, self._limit // GUESTS_SHARE):
+        if depth >= ceil(self._limit / GUESTS_SHARE):
             raise GuestsQueueFull(depth=depth, retry_after_s=RETRY_AFTER_S)
 
     def _placed(self, session: Session, job: Job, *, account: str) -> list[Moved]:

@@ -20,6 +20,9 @@ _NETWORK_BITS = 64
 _SHARING_BITS = {4: 24, 6: 56}
 """Of what is one network where turns are shared: what a household, a school or a small provider usually has."""
 SIGN_INS = RateLimitItemPerMinute(10, _QUARTER, namespace="sign-in")
+"""Of one address from one network, or by one browser that has signed in to its account before."""
+SIGN_INS_OF = RateLimitItemPerMinute(300, _QUARTER, namespace="sign-in-of")
+"""Of one address by browsers that its account does not know, wherever they are: so many machines guess no faster."""
 SIGN_INS_FROM = RateLimitItemPerMinute(100, _QUARTER, namespace="sign-in-from")
 SIGN_UPS_FROM = RateLimitItemPerHour(60, namespace="sign-up-from")
 RESETS = RateLimitItemPerHour(5, namespace="reset")

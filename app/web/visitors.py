@@ -20,6 +20,7 @@ from app.services import accounts
 from app.services.accounts import Access, Scope
 from app.services.entering import Arrival
 from app.web import viewing
+from app.web.devices import remember_device
 from app.web.rates import NEW_GUESTS_FROM, network_of
 from app.web.site import Site, SiteOfRequest
 
@@ -191,6 +192,7 @@ def welcome(site: Site, account: Account, cookie: str, response: Response) -> Re
     """Give a browser that has just been signed in its new cookie."""
     viewing.seen(account)
     set_cookie(response, cookie, secure=site.settings.secure_cookies)
+    remember_device(site, account, response)
     return response
 
 
