@@ -25,6 +25,7 @@ from app.web import (
     health,
     hints,
     oidc,
+    privacy,
     problems,
     recovery,
     reference,
@@ -56,7 +57,20 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.site = site
     problems.install(app, site.pages)
     problems.install_database(app, site.pages)
-    nouns = (submissions, sessions, codes, health, figures, reference, courses, exercises, attempts, hints, tutor)
+    nouns = (
+        submissions,
+        sessions,
+        codes,
+        health,
+        figures,
+        reference,
+        privacy,
+        courses,
+        exercises,
+        attempts,
+        hints,
+        tutor,
+    )
     ways_in = (sign_in, sign_up, recovery, oidc, account_page)
     administration = (admin, admin_plans, admin_users, admin_users_api, admin_codes, admin_audit, admin_tutor)
     for noun in (*nouns, drafts, *ways_in, *administration):

@@ -23,6 +23,8 @@ _SECRETS = Path("/run/secrets")
 """Where containers find what must not stand in their environment: a file for each setting, such as kelolo_smtp_url."""
 
 _SHORTEST_TOKEN = 16  # characters
+_WIDEST_PROXIES = {4: 8, 6: 7}
+"""By the version of IP: the fewest bits that the addresses of a network share. No private network is wider."""
 
 
 def _absolute(path: Path) -> Path:
@@ -67,17 +69,30 @@ def _site_address(address: str) -> str:
 
 
 def _proxies(listed: str) -> str:
-    for one in listed.split(",") if listed.strip() not in {"", "*"} else []:
+    for one in listed.split(",") if listed.strip() else []:
+        if one.strip() == "*":
+            raise _everyone("*")
         try:
-            ip_network(one.strip())
+            network = ip_network(one.strip())
         except ValueError:
             raise PydanticCustomError(
                 "proxies",
-                "{one} is no address and no network: give such as 10.0.0.5 or 172.16.0.0/12, with commas between, "
-                "or * alone",
+                "{one} is no address and no network: give such as 10.0.0.5 or 172.16.0.0/12, with commas between",
                 {"one": f"“{one.strip()}”"},
             ) from None
+        if network.prefixlen < _WIDEST_PROXIES[network.version]:
+            raise _everyone(one.strip())
     return listed.strip()
+
+
+def _everyone(one: str) -> PydanticCustomError:
+    """Refuse to believe just anyone: clients would write themselves which address they come from."""
+    return PydanticCustomError(
+        "proxies_everyone",
+        "{one} would have everyone believed, and clients would choose the address that limits count: give the address "
+        "of the proxy, such as 127.0.0.1, or its own network, such as 172.16.0.0/12",
+        {"one": f"“{one}”"},
+    )
 
 
 def _long_enough(token: SecretStr) -> SecretStr:
@@ -152,10 +167,31 @@ class Settings(BaseSettings):
         ge=0,
         description="PostgreSQL only: hours for which procrastinate keeps jobs that are done. Verdicts stay for ever.",
     )
+    run_retention_days: int = Field(
+        default=7,
+        ge=1,
+        description="Days after which runs (not checks) are removed, with what they have printed; what stands in the "
+        "editor stays.",
+    )
+    runs_per_minute: int = Field(
+        default=30, ge=1, description="How often an account of a guest or a student may have code run in a minute."
+    )
+    student_mib_per_day: int = Field(
+        default=100,
+        ge=1,
+        le=2000,
+        description="MiB that a student may have stored in a day: what is sent and what comes of it.",
+    )
+    guest_mib_per_day: int = Field(default=10, ge=1, le=2000, description="The same for a guest.")
     database_connections: int = Field(
         default=12,
         ge=2,
         description="PostgreSQL only: connections of one process at most, besides the one on which it listens.",
+    )
+    secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = Field(
+        default=None,
+        description="Key of the hashes by which networks and deleted accounts' addresses are known again, at least 16 "
+        "characters and the same for all web servers. Without one, `secret.key` in the data folder has it.",
     )
     secure_cookies: bool = Field(
         default=False, description="Send cookies over HTTPS only. Turn on wherever there is HTTPS."
@@ -163,7 +199,7 @@ class Settings(BaseSettings):
     forwarded_allow_ips: Annotated[str, AfterValidator(_proxies)] = Field(
         default="",
         description="Proxies whose X-Forwarded-For and -Proto are believed: addresses or networks (172.16.0.0/12) with "
-        "commas between, or *. "
+        "commas between. "
         "Without one, whoever connects is the client that rate limits count.",
     )
     public_url: Annotated[str, AfterValidator(_site_address)] = Field(
@@ -171,9 +207,10 @@ class Settings(BaseSettings):
         description="Where browsers find the site, such as https://learn.example.org: links in mails begin with it. "
         "http://HOST:PORT unless given.",
     )
-    confirm_email: bool = Field(
-        default=False,
-        description="Whether an account begins only when its e-mail address is confirmed by a mailed link.",
+    confirm_email: bool | None = Field(
+        default=None,
+        description="Whether an account begins only when its e-mail address is confirmed by a mailed link: where there "
+        "is a mail server, unless given. Without it, signing up tells whether an address has an account.",
     )
     mail_from: str = Field(default="Kelolo <kelolo@localhost>", description="Sender of mails.")
     smtp_url: SecretStr = Field(
@@ -251,6 +288,11 @@ class Settings(BaseSettings):
     def site_url(self) -> str:
         """Where browsers find the site, without a slash at the end. Nothing that a request says changes it."""
         return self.public_url.rstrip("/") or f"http://{_reachable(self.host)}:{self.port}"
+
+    @property
+    def confirms_email(self) -> bool:
+        """Whether an account begins only when its e-mail address is confirmed."""
+        return bool(self.smtp_url.get_secret_value()) if self.confirm_email is None else self.confirm_email
 
     @property
     def data_dir(self) -> Path:

@@ -12,7 +12,7 @@ procrastinate calls the heartbeat of a worker is that of a claim: a process that
 of its jobs, loses that job only.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, LiteralString, TypeVar
@@ -60,12 +60,19 @@ class JobTables:
         entry = _entry(queue, chore, priority=0, facts={"timestamp": due, "chore": chore})
         _finished(self._manager.defer_periodic_job(entry, periodic_id=queue, defer_timestamp=due))
 
-    def fetch(self, queue: str) -> Fetched | None:
-        """Take the first job that nobody else is just taking."""
-        if not self._is_any_waiting(queue):
+    def prioritise(self, priorities: Mapping[int, int]) -> None:
+        """Give jobs that wait other priorities, by their numbers."""
+        if priorities:
+            change = text("UPDATE procrastinate_jobs SET priority = :priority WHERE id = :id AND status = 'todo'")
+            changes = [{"id": number, "priority": priority} for number, priority in sorted(priorities.items())]
+            self._session.connection().execute(change, changes)
+
+    def fetch(self, *queues: str) -> Fetched | None:
+        """Take the first job of these queues that nobody else is just taking."""
+        if not self._is_any_waiting(queues):
             return None  # most looks end here, and have written nothing
         worker = _finished(self._manager.register_worker())
-        entry = _finished(self._manager.fetch_job([queue], worker))
+        entry = _finished(self._manager.fetch_job([*queues], worker))
         if entry is None:
             _finished(self._manager.unregister_worker(worker))
             return None
@@ -88,10 +95,13 @@ class JobTables:
         """No longer be a worker."""
         _finished(self._manager.unregister_worker(worker))
 
-    def stalled(self, queue: str, *, silent_s: float) -> set[int]:
+    def stalled(self, *queues: str, silent_s: float) -> set[int]:
         """Return the numbers of jobs that were fetched, and of which nothing has been heard for so long."""
-        found = _finished(self._manager.get_stalled_jobs(queue=queue, seconds_since_heartbeat=silent_s))
-        return {_numbered(entry) for entry in found}
+        return {
+            _numbered(entry)
+            for queue in queues
+            for entry in _finished(self._manager.get_stalled_jobs(queue=queue, seconds_since_heartbeat=silent_s))
+        }
 
     def forget_workers(self, *, silent_s: float) -> None:
         """Remove registrations of which nothing has been heard for so long."""
@@ -104,9 +114,9 @@ class JobTables:
         )
         _finished(deletion)
 
-    def _is_any_waiting(self, queue: str) -> bool:
-        waiting = text("SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = :queue)")
-        return bool(self._session.scalar(waiting, {"queue": queue}))
+    def _is_any_waiting(self, queues: Sequence[str]) -> bool:
+        waiting = "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = ANY (:queues))"
+        return bool(self._session.scalar(text(waiting), {"queues": list(queues)}))
 
 
 class _SessionConnector(BaseConnector):

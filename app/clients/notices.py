@@ -26,6 +26,8 @@ from app.db.database import PEER
 
 GRADING = "grading"
 """Procrastinate's name of the queue of what is to be graded; it tells of new jobs on a channel of its own."""
+GRADING_OF_GUESTS = "grading-of-guests"
+"""The same of what guests have sent, so that a slot can leave it to others."""
 WEBS, WORKERS = "kelolo_webs", "kelolo_workers"
 """Our channels: to the browsers that wait; and to workers, of jobs that have become free again."""
 LOOK_AGAIN = "look-again"
@@ -149,7 +151,7 @@ class NoticeBells:
             bell = NoticeWorkerBell(self._forget)
             self._slots.add(bell)
             if self._listener is None:
-                channels = [*get_channel_for_queues([GRADING]), WORKERS]
+                channels = [*get_channel_for_queues([GRADING, GRADING_OF_GUESTS]), WORKERS]
                 wake = self.ring_workers
                 self._listener = Listener(self._url, channels, hear=lambda _message: wake(), look_again=wake)
             return bell

@@ -40,12 +40,16 @@ What can go wrong that is the user's to put right.
     ├── QuotaSpent         429  as much was used as the plan allows
     │   ├── TooManyChecks  429  more checks in a minute than the plan allows
     │   └── TutorFailing   429  too many answers came to nothing today
+    ├── TooManyRuns        429  code run more often in a minute than anybody can read
+    ├── StorageSpent       429  as much was stored in a day as an account may
     ├── AnswersPending     429  all that is left of a quota is just being answered
     ├── AnswerFailed       502  the tutor gave no whole answer; the message is not charged
     ├── EmailRefused       422  something that is not an e-mail address
     ├── RoleRefused        422  a role that does not exist
     ├── SignInBusy         503  too many passwords are being looked at
     ├── QueueFull          503  too many submissions wait already; nothing was stored
+    │   └── GuestsQueueFull 503 too many of guests wait already
+    ├── TooManyWaiting     429  too many of guests from one network wait already
     └── LeaseLost          500  a worker's claim on a job has passed to another; never shown
 
 `ExerciseFaults`, raised for exercise files that cannot be read, stands beside the
@@ -80,10 +84,12 @@ from app.errors.base import (
     AppError,
     BadRequest,
     Forbidden,
+    GuestsQueueFull,
     LeaseLost,
     NotFound,
     NotSignedIn,
     QueueFull,
+    TooManyWaiting,
 )
 from app.errors.drafts import DraftChanged
 from app.errors.limits import (
@@ -93,7 +99,9 @@ from app.errors.limits import (
     LimitRefused,
     QuotaSpent,
     SignUpFirst,
+    StorageSpent,
     TooManyChecks,
+    TooManyRuns,
     TutorFailing,
 )
 from app.errors.submissions import (
@@ -128,6 +136,7 @@ __all__ = [
     "FirstAdminLinkOld",
     "FirstAdminMade",
     "Forbidden",
+    "GuestsQueueFull",
     "IdempotencyClash",
     "KeyRefused",
     "LastAdmin",
@@ -155,8 +164,11 @@ __all__ = [
     "SourceNotText",
     "SourceRefused",
     "SourceTooLarge",
+    "StorageSpent",
     "TokenRefused",
     "TooManyChecks",
+    "TooManyRuns",
     "TooManyTries",
+    "TooManyWaiting",
     "TutorFailing",
 ]

@@ -97,9 +97,9 @@ class LinkSpent(AppError):
 
 
 class MailLinkSpent(LinkSpent):
-    """A link from a mail works once, and not for long, and only the newest."""
+    """A link from a mail works once, and not for long, and only the newest few."""
 
-    message = "A link from a mail can be used once, within an hour, and only the newest. Please ask for a new one."
+    message = "A link from a mail can be used once, within an hour, and only the last three. Please ask for a new one."
 
 
 class AccountExists(AppError):

@@ -75,6 +75,26 @@ class QueueFull(AppError):
     message = "{depth} submissions are waiting already. Yours was not stored: try again in {retry_after_s} seconds."
 
 
+class GuestsQueueFull(QueueFull):
+    """As many submissions of guests wait as all guests together may have in the queue. Nothing was stored."""
+
+    message = (
+        "{depth} submissions of visitors without an account are waiting, as many as they may have together. Yours was "
+        "not stored: try again in {retry_after_s} seconds, or sign in, for others still have room."
+    )
+
+
+class TooManyWaiting(AppError):
+    """As many submissions of guests wait from one network as may. Nothing was stored."""
+
+    status = 429
+    title = "Yours are waiting already"
+    message = (
+        "{waiting} submissions of visitors without an account are waiting from your network, and {limit} may. "
+        "Yours was not stored: try again in {retry_after_s} seconds, or sign in."
+    )
+
+
 class LeaseLost(AppError):
     """
     A worker was late: its job was given to another, so its result is dropped.

@@ -55,6 +55,25 @@ class TooManyChecks(QuotaSpent):
     )
 
 
+class TooManyRuns(AppError):
+    """An account has code run more often in a minute than anybody can read what comes of it."""
+
+    status = 429
+    title = "Too many runs"
+    message = "Code is run {limit} times a minute at most. Nothing was stored; try again in {retry_after_s} seconds."
+
+
+class StorageSpent(AppError):
+    """An account has had as much stored in a day, with what came of it, as it may."""
+
+    status = 429
+    title = "No more room today"
+    message = (
+        "What you have sent today, with its results, fills the {mib} MiB that you have for a day. Nothing was stored; "
+        "there is room again {wait}, at midnight UTC."
+    )
+
+
 class TutorFailing(QuotaSpent):
     """Too many answers to one account came to nothing today; it was charged for none of them."""
 

@@ -21,6 +21,7 @@ from app.models.plans import (
     Rule,
     UsageCounter,
 )
+from app.models.spent_allowances import SpentAllowance
 from app.models.submissions import Submission, SubmissionKind
 from app.models.tutor import MessageState, TokenMonth, TutorMessage, TutorPolicy
 from app.models.workers import Worker
@@ -57,6 +58,7 @@ __all__ = [
     "Role",
     "Rule",
     "SignInLink",
+    "SpentAllowance",
     "Submission",
     "SubmissionKind",
     "TokenMonth",

@@ -37,7 +37,15 @@ class Job(Base):
     submission_id: Mapped[str] = mapped_column(ForeignKey("submission.id"), primary_key=True)
     kind: Mapped[JobKind]
     priority: Mapped[int]
-    """How many jobs of the same account were waiting when it came: lower goes first."""
+    """How many jobs stand before it in the order of its own network: lower goes first. One more for a guest's."""
+    network: Mapped[str] = mapped_column(default="")
+    """
+    A keyed hash of the network that it came from, so that those who share one share its turns.
+
+    The account's id where that is not known. It goes with the row, so nothing is kept of it after the verdict.
+    """
+    is_guest: Mapped[bool] = mapped_column(default=False)
+    """Whether a visitor without an account sent it."""
     state: Mapped[JobState]
     attempts: Mapped[int]
     """How often it was claimed."""

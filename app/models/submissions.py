@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NoReturn
 
-from sqlalchemy import Connection, ForeignKey, Index, UniqueConstraint, event
+from sqlalchemy import Connection, ForeignKey, Index, UniqueConstraint, event, text
 from sqlalchemy.orm import Mapped, Mapper, mapped_column, relationship
 
 from app.clock import utc_now
@@ -27,6 +27,10 @@ class Submission(Base):
     __table_args__ = (
         UniqueConstraint("account_id", "idempotency_key"),
         Index(None, "account_id", "exercise_version_id", "created_at"),
+        # Runs are removed after a time: what is to be removed is found without looking at all checks.
+        Index(
+            "ix_submission_runs", "created_at", sqlite_where=text("kind = 'run'"), postgresql_where=text("kind = 'run'")
+        ),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, CursorResult, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
+from app.db import upsert
 from app.errors import (
     AccountBlocked,
     AccountExists,
@@ -26,6 +27,11 @@ from app.models import Account, ApiToken, BrowserSession, LinkPurpose, Role, Sig
 
 SESSION_DAYS = 180
 LINK_MINUTES = 60
+GOOD_LINKS = 3
+"""Of those that were mailed to an address for one purpose."""
+GUEST_PREFIX = "guest_"
+"""Of a guest's cookie, so that one of a guest who has no row yet is known for what it is."""
+_GUEST_SECRET = re.compile(r"guest_[A-Za-z0-9_-]{43}")
 TOKEN_PREFIX = "kel_"  # noqa: S105  not a secret: it lets scanners find leaked ones
 TOKEN_DAYS_LIMIT = 3650
 _LABEL_LIMIT = 200  # characters
@@ -53,27 +59,58 @@ class Access:
     token: ApiToken | None = None
 
     @property
+    def is_stored(self) -> bool:
+        """Whether the account has a row. Who only looks around has none."""
+        return self.browser is not None or self.token is not None
+
+    @property
     def scopes(self) -> frozenset[str]:
         """What this access is good for: a browser's for everything."""
         return frozenset(Scope) if self.token is None else frozenset(self.token.scopes.split())
 
 
-def create_guest(session: Session, *, browser: str = "") -> tuple[Account, str]:
+def create_guest(session: Session, *, browser: str = "", account_id: str | None = None) -> tuple[Account, str]:
     """
-    Make an account for a visitor who has none.
+    Make an account for a visitor who has none: the one that their cookie names, if its id is given.
 
     Returns:
         The account, and the value for the browser's cookie, which is stored only as a hash.
     """
-    account = Account(role=Role.GUEST)
+    raw = new_guest_secret()
+    account = guest_without_row(raw)
+    account.id = account_id or account.id
     session.add(account)
     session.flush()
-    return account, open_session(session, account, browser=browser)
+    return account, open_session(session, account, browser=browser, raw=raw)
 
 
-def open_session(session: Session, account: Account, *, browser: str = "") -> str:
-    """Sign a browser in: the value for its cookie, which is always a new one."""
-    raw = new_secret()
+def new_guest_secret() -> str:
+    """Return the value for the cookie of a visitor of whom nothing is stored yet."""
+    return GUEST_PREFIX + new_secret()
+
+
+def guest_without_row(raw: str) -> Account:
+    """Return the guest that a cookie names, as it is before anything is stored: the same each time."""
+    return Account(id=hashed(f"account of {raw}")[:32], role=Role.GUEST, created_at=utc_now())
+
+
+def store_guest(session: Session, raw: str, *, browser: str = "") -> Access | None:
+    """
+    Store the guest that a cookie names, or find the one that another request has stored meanwhile.
+
+    None if its account has become somebody's: the cookie must open nothing of that.
+    """
+    guest = guest_without_row(raw)
+    row = {"id": guest.id, "role": guest.role, "created_at": guest.created_at}
+    made = session.scalar(upsert(session, Account).values(row).on_conflict_do_nothing().returning(Account.id))
+    if made is not None:
+        open_session(session, session.get_one(Account, made), browser=browser, raw=raw)
+    return access_by_cookie(session, raw)
+
+
+def open_session(session: Session, account: Account, *, browser: str = "", raw: str = "") -> str:
+    """Sign a browser in: the value for its cookie, which is always a new one but for a new guest's (`raw`)."""
+    raw = raw or new_secret()
     session.add(
         BrowserSession(
             token_hash=hashed(raw),
@@ -100,10 +137,11 @@ def make_link(session: Session, account: Account, *, purpose: LinkPurpose, email
     """
     Make a link with a purpose and return its secret part.
 
-    Of links that were mailed the newest is the only good one; several that were printed may be good at once.
+    Of links that were mailed, for the same address, the last three are good: whoever has others asked for does not
+    make the owner's good for nothing. Several that were printed may be good at once.
     """
     if purpose is not LinkPurpose.SIGN_IN:
-        drop_links(session, account, purpose)
+        _drop_older_links(session, account, purpose, email)
     raw = new_secret()
     expires_at = utc_now() + timedelta(minutes=LINK_MINUTES)
     link = SignInLink(
@@ -112,6 +150,14 @@ def make_link(session: Session, account: Account, *, purpose: LinkPurpose, email
     session.add(link)
     session.flush()
     return raw
+
+
+def _drop_older_links(session: Session, account: Account, purpose: LinkPurpose, email: str | None) -> None:
+    """Leave room for one more of the links that are good at once."""
+    mine = (SignInLink.account_id == account.id, SignInLink.purpose == purpose, SignInLink.used_at.is_(None))
+    good = select(SignInLink.id).where(*mine, SignInLink.email.is_not_distinct_from(email))
+    newest = session.scalars(good.order_by(SignInLink.created_at.desc(), SignInLink.id).limit(GOOD_LINKS - 1)).all()
+    session.execute(update(SignInLink).where(*mine, SignInLink.id.not_in(newest)).values(used_at=utc_now()))
 
 
 def drop_links(session: Session, account: Account, *purposes: LinkPurpose) -> None:
@@ -174,6 +220,18 @@ def access_by_cookie(session: Session, raw: str) -> Access | None:
         )
     ).one_or_none()
     return Access(account=admitted(found[0]), browser=found[1]) if found else None
+
+
+def access_of_stranger(session: Session, raw: str) -> Access | None:
+    """Return the guest that a cookie names of whom nothing is stored; None if it is none, or has been somebody's."""
+    if not _GUEST_SECRET.fullmatch(raw):
+        return None
+    guest = guest_without_row(raw)
+    known = select(BrowserSession.id).where(BrowserSession.token_hash == hashed(raw))
+    taken = select(Account.id).where(Account.id == guest.id)
+    if session.scalar(known) is not None or session.scalar(taken) is not None:
+        return None
+    return Access(account=guest)
 
 
 def access_by_bearer(session: Session, raw: str) -> Access | None:

@@ -2,7 +2,8 @@
 All that is stored about an account: to be given to its owner, or to be deleted with it.
 
 Two things stay when an account is deleted, and say no more than a number of 32 random digits: codes that it
-has redeemed, which stay spent, and the audit log.
+has redeemed, which stay spent, and the audit log. A third is what it had used, under a keyed hash of its address, for
+a time (`app.services.spent_allowances`).
 """
 
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, or_, select
+from sqlalchemy import ColumnElement, ScalarSelect, delete, or_, select
 from sqlalchemy.orm import Session
 
 from app.db import Base
@@ -33,6 +34,9 @@ from app.models import (
     TutorMessage,
     UsageCounter,
 )
+from app.services.figures import keep_verdicts
+from app.services.keyed_hash import KeyedHash
+from app.services.spent_allowances import remember
 from app.services.tutor.ledger import give_up_all
 from app.services.users import refuse_last_admin
 
@@ -59,6 +63,7 @@ _SECRET = {
     "code_hash",
     "lease_owner",
     "lease_token",
+    "network",
     "owner",
     "password_hash",
     "token_hash",
@@ -73,9 +78,11 @@ def tables() -> set[str]:
     return {model.__tablename__ for model in (Account, *_OF_SUBMISSIONS, *_OF_ACCOUNTS)}
 
 
-def delete_account(session: Session, account_id: str) -> None:
+def delete_account(session: Session, account_id: str, *, keyed_hash: KeyedHash | None = None) -> None:
     """
     Delete an account and all that belongs to it; what is being graded is dropped.
+
+    With a `keyed_hash`, what it had used is kept for whoever signs up with its address again.
 
     Raises:
         LastAdmin: nobody would be left to administer the site.
@@ -85,6 +92,9 @@ def delete_account(session: Session, account_id: str) -> None:
     if account is not None:
         refuse_last_admin(session, account)
         give_up_all(session, account_id)
+        if keyed_hash is not None:
+            remember(session, account, keyed_hash=keyed_hash)
+    keep_verdicts(session, GradingRun.submission_id.in_(_sent_by(account_id)))
     for model, mine in _belongings(account_id):
         session.execute(delete(model).where(mine).execution_options(synchronize_session=False))
     session.execute(delete(Account).where(Account.id == account_id))
@@ -101,11 +111,14 @@ def export_account(session: Session, account_id: str) -> Iterator[tuple[str, Ite
 
 
 def _belongings(account_id: str) -> Iterator[tuple[type[Base], ColumnElement[bool]]]:
-    sent = select(Submission.id).where(Submission.account_id == account_id).scalar_subquery()
     for model in _OF_SUBMISSIONS:
-        yield model, model.submission_id.in_(sent)
+        yield model, model.submission_id.in_(_sent_by(account_id))
     for owned in _OF_ACCOUNTS:
         yield owned, owned.account_id == account_id
+
+
+def _sent_by(account_id: str) -> ScalarSelect[str]:
+    return select(Submission.id).where(Submission.account_id == account_id).scalar_subquery()
 
 
 def _rows(session: Session, model: type[Base], mine: ColumnElement[bool]) -> Iterator[dict[str, Any]]:

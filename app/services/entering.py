@@ -81,7 +81,9 @@ def sign_up(
     try:
         with session.begin_nested():
             if account is None:
-                account = Account(role=role)
+                # of a guest who has sent nothing yet, so that drafts in the browser stay the account's
+                known = arrival.account_id and session.get(Account, arrival.account_id)
+                account = Account(id=None if known else arrival.account_id, role=role)
                 session.add(account)
             account.email, account.role, account.password_hash = email, role, password_hash
             session.flush()
@@ -124,7 +126,8 @@ def confirm(session: Session, raw: str) -> Account:
             session.flush()
     except IntegrityError:
         raise EmailTaken from None
-    drop_links(session, account, LinkPurpose.RESET)  # it went to the old address
+    # the others of this kind are used up with it, and one for a new password went to the old address
+    drop_links(session, account, LinkPurpose.CONFIRM, LinkPurpose.RESET)
     return account
 
 

@@ -7,19 +7,23 @@ a sample every few seconds. So any web server answers for the whole site, a proc
 its last seconds, and no folder is shared; processes are not asked one by one, which would need to know them all.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
 from app.db import upsert
+from app.figures import sample_key, sample_of
 from app.models import Figure, GradingRun
 from app.services import workers
 from app.services.jobs import GradingQueue
+
+_REMOVED = "kelolo_verdicts_removed"
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,22 @@ def waited_s(session: Session, queue: GradingQueue, *, now: datetime | None = No
 
 
 def verdicts(session: Session) -> dict[str, int]:
-    """Return the number of recorded runs by verdict."""
-    rows = session.execute(select(GradingRun.verdict, func.count()).group_by(GradingRun.verdict))
+    """Return the number of recorded runs by verdict, those among them that were removed since."""
+    counted = Counter(_counted(session, true()))
+    for sample, value in totals(session).items():
+        name, labels = sample_of(sample)
+        if name == _REMOVED:
+            counted[labels["verdict"]] += int(value)
+    return dict(counted)
+
+
+def keep_verdicts(session: Session, removed: ColumnElement[bool]) -> None:
+    """Keep the verdicts of runs that are about to be removed: what is counted never falls."""
+    add(session, {sample_key(_REMOVED, {"verdict": one}): n for one, n in _counted(session, removed).items()})
+
+
+def _counted(session: Session, which: ColumnElement[bool]) -> dict[str, int]:
+    rows = session.execute(select(GradingRun.verdict, func.count()).where(which).group_by(GradingRun.verdict))
     return {verdict: number for verdict, number in rows}  # noqa: C416  rows are not pairs to everyone
 
 

@@ -1,5 +1,6 @@
 """From a claimed job to a recorded run."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,6 +10,7 @@ from sqlalchemy.orm import Session, defer, selectinload
 from app.clock import utc_now
 from app.db import new_id
 from app.models import ExerciseVersion, GradingRun, Job, Submission, SubmissionKind
+from app.services.allowances import count_out
 from app.services.jobs import GradingQueue, Lease
 from graders.question import Question, assignment
 from graders.report import Report, Timing, Verdict
@@ -85,6 +87,8 @@ def record(
     if _is_recorded(session, lease):
         return
     queue.finish(session, lease)
+    told = report.queued_for(order.queued_ms).to_json()
+    count_out(session, order.submission_id, len(json.dumps(told)))
     fair = order.kind is SubmissionKind.CHECK and report.verdict is not Verdict.GRADER_FAULT
     _append(
         session,
@@ -94,7 +98,7 @@ def record(
             lease_token=lease.token,
             seed=order.seed,
             verdict=report.verdict.value,
-            report=report.queued_for(order.queued_ms).to_json(),
+            report=told,
             # A later run of something that counts already is a regrade: which of them counts is
             # then for a person to decide.
             counts=fair and not _has_counting_run(session, order.submission_id),

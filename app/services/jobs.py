@@ -13,23 +13,39 @@ next claim. A job that has been claimed three times is handed out once more, mar
 exhausted, for its failure to be recorded.
 
 A claim is safe because on SQLite a writing transaction is alone.
+
+Turns are shared on two levels: networks take turns, and within a network its accounts do. A job's priority is
+its place in the order of its own network, in which the first jobs of all accounts come first, then all second
+ones, and so on. So whoever sends many, under however many accounts, stands behind themselves. When a job comes, those
+of its network that are to go after it move back; none ever moves forward, or else whoever kept sending would
+turn what has waited longest into what comes first. The place of a guest's job is one higher than it would be: the
+first submission of somebody who is signed in goes before all of guests.
+
+Guests' jobs have bounds of their own: a quarter of the queue for all of them, and a few for each network.
 """
 
 import secrets
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, delete, func, literal, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, delete, func, literal, or_, select, text, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.clock import Clock, utc_now
-from app.errors import LeaseLost, QueueFull
-from app.models import Job, JobKind, JobState, Submission
+from app.errors import GuestsQueueFull, LeaseLost, QueueFull, TooManyWaiting
+from app.models import Account, Job, JobKind, JobState, Role, Submission
 from app.services.owners import dead_among
 
 MAX_ATTEMPTS = 3
 RETRY_AFTER_S = 5
+GUESTS_SHARE = 4
+"""Guests together may have one of so many places in the queue."""
+GUESTS_OF_NETWORK = 5
+"""Submissions of guests that may wait at once from one network."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +66,28 @@ class Lease:
         return self.attempt > MAX_ATTEMPTS
 
 
+@dataclass(frozen=True)
+class Moved:
+    """A job that has to wait longer than it would have."""
+
+    submission_id: str
+    procrastinate_id: int | None
+    priority: int
+
+
 class GradingQueue(Protocol):
     """What a queue of submissions must do. Every method works within the caller's transaction."""
 
-    def check_room(self, session: Session) -> None:
-        """Raise QueueFull if one more live submission would be too many."""
+    def check_room(self, session: Session, account: Account, *, network: str | None = None) -> None:
+        """Raise QueueFull, GuestsQueueFull or TooManyWaiting if one more live submission would be too many."""
 
-    def enqueue(self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE) -> None:
-        """Add a job for a submission that is stored in the same transaction."""
+    def enqueue(
+        self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE, network: str | None = None
+    ) -> None:
+        """Add a job for a submission that is stored in the same transaction; `network` is a hash of its sender's."""
 
-    def claim(self, session: Session, *, owner: str) -> Lease | None:
-        """Take the next job, or return None when there is none."""
+    def claim(self, session: Session, *, owner: str, guests: bool = True) -> Lease | None:
+        """Take the next job, or return None when there is none. `guests`: whether it may be a guest's."""
 
     def renew(self, session: Session, lease: Lease) -> Lease:
         """Hold a claim for longer. Raises LeaseLost."""
@@ -102,11 +129,52 @@ class JobTable:
         self._limit = limit
         self._clock = clock
 
-    def check_room(self, session: Session) -> None:
-        """Count and compare. Two at the same instant on PostgreSQL may both fit: no harm done."""
+    def check_room(self, session: Session, account: Account, *, network: str | None = None) -> None:
+        """Count and compare. On PostgreSQL two who are signed in may both fit at the same instant: no harm done."""
         depth = self.depth(session)
         if depth >= self._limit:
             raise QueueFull(depth=depth, retry_after_s=RETRY_AFTER_S)
+        if account.role is Role.GUEST:
+            take_turns(session, "guests")
+            self._check_guests(session, network or account.id)
+
+    def _check_guests(self, session: Session, network: str) -> None:
+        waiting = (Job.state == JobState.QUEUED, Job.kind == JobKind.LIVE, Job.is_guest)
+        here = session.scalar(select(func.count()).where(*waiting, Job.network == network)) or 0
+        if here >= GUESTS_OF_NETWORK:
+            raise TooManyWaiting(waiting=here, limit=GUESTS_OF_NETWORK, retry_after_s=RETRY_AFTER_S)
+        depth = session.scalar(select(func.count()).where(*waiting)) or 0
+        if depth >= ceil(self._limit / GUESTS_SHARE):
+            raise GuestsQueueFull(depth=depth, retry_after_s=RETRY_AFTER_S)
+
+    def _placed(self, session: Session, job: Job, *, account: str) -> list[Moved]:
+        """Give a new job its place in the order of its network; return the jobs that have to move back for it."""
+        take_turns(session, job.network)
+        rows = session.execute(
+            select(Job.submission_id, Job.procrastinate_id, Job.priority, Job.is_guest, Submission.account_id)
+            .join(Submission, Submission.id == Job.submission_id)
+            .where(Job.state == JobState.QUEUED, Job.kind == job.kind, Job.network == job.network)
+            .order_by(Job.enqueued_at, Job.submission_id)
+        ).all()
+        order = _by_turns([*((owner, is_guest) for *_, is_guest, owner in rows), (account, job.is_guest)])
+        moved = []
+        for place, number in enumerate(order):
+            if number == len(rows):
+                job.priority = place + job.is_guest
+                continue
+            submission_id, procrastinate_id, priority, is_guest, _ = rows[number]
+            if priority < place + is_guest:
+                moved.append(Moved(submission_id, procrastinate_id, place + is_guest))
+        return moved
+
+    def _move(self, session: Session, moved: Sequence[Moved]) -> None:
+        """Move jobs back, but for those that were claimed meanwhile."""
+        for one in sorted(moved, key=lambda one: one.submission_id):
+            session.execute(
+                update(Job)
+                .where(Job.submission_id == one.submission_id, Job.state == JobState.QUEUED)
+                .values(priority=one.priority)
+            )
 
     def place(self, session: Session, submission_id: str) -> int | None:
         """Count what stands before it in the order of the queue."""
@@ -138,16 +206,20 @@ class LeaseQueue(JobTable):
     # "live" sorts before "regrade". The id only makes the order total.
     order = (Job.kind, Job.priority, Job.enqueued_at, Job.submission_id)
 
-    def enqueue(self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE) -> None:
-        """Add the job behind as many of others' as the account has waiting itself."""
-        session.add(new_job(session, submission, kind=kind, now=self._clock()))
+    def enqueue(
+        self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE, network: str | None = None
+    ) -> None:
+        """Add the job in its place."""
+        job = new_job(session, submission, kind=kind, now=self._clock(), network=network)
+        self._move(session, self._placed(session, job, account=submission.account_id))
+        session.add(job)
         session.flush()
 
-    def claim(self, session: Session, *, owner: str) -> Lease | None:
+    def claim(self, session: Session, *, owner: str, guests: bool = True) -> Lease | None:
         """Take the first job in the order of the queue that is free or has become so."""
         job = session.scalar(
             select(Job)
-            .where(self._claimable(session))
+            .where(self._claimable(session), *(() if guests else (Job.is_guest.is_(False),)))
             .order_by(*self.order)
             .limit(1)
             .execution_options(populate_existing=True)
@@ -204,22 +276,43 @@ class LeaseQueue(JobTable):
         )
 
 
-def new_job(session: Session, submission: Submission, *, kind: JobKind, now: datetime) -> Job:
-    """Return a job behind as many of others' as the account has waiting itself."""
-    waiting_of_account = (
-        select(func.count())
-        .select_from(Job)
-        .join(Submission, Submission.id == Job.submission_id)
-        .where(Submission.account_id == submission.account_id, Job.state == JobState.QUEUED)
-    )
+def new_job(session: Session, submission: Submission, *, kind: JobKind, now: datetime, network: str | None) -> Job:
+    """Return a job that has no place yet. Where the network is not known, the account stands for it."""
+    role = session.scalar(select(Account.role).where(Account.id == submission.account_id))
     return Job(
         submission_id=submission.id,
         kind=kind,
-        priority=session.scalar(waiting_of_account) or 0,
+        priority=0,
+        network=network or submission.account_id,
+        is_guest=role is Role.GUEST,
         state=JobState.QUEUED,
         attempts=0,
         enqueued_at=now,
     )
+
+
+def take_turns(session: Session, name: str) -> None:
+    """Have all who give the same name follow each other until their commits; on SQLite whoever writes is alone."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))"), {"name": f"queue:{name}"})
+
+
+def _by_turns(jobs: Sequence[tuple[str, bool]]) -> list[int]:
+    """
+    Return the order in which the accounts of a network take turns.
+
+    Args:
+        jobs: the account of each, and whether it is a guest's; the oldest first.
+
+    Returns:
+        Their numbers in `jobs`, from 0.
+    """
+    sent: Counter[str] = Counter()
+    turns = []
+    for number, (account, is_guest) in enumerate(jobs):
+        turns.append((sent[account] + is_guest, number))
+        sent[account] += 1
+    return [number for _, number in sorted(turns)]
 
 
 def held_by(lease: Lease) -> ColumnElement[bool]:

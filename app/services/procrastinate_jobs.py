@@ -25,7 +25,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from app.clients.jobs import Fetched, JobTables
-from app.clients.notices import GRADING, WEBS, WORKERS, notify
+from app.clients.notices import GRADING, GRADING_OF_GUESTS, WEBS, WORKERS, notify
 from app.clock import Clock, utc_now
 from app.errors import LeaseLost
 from app.models import Job, JobKind, JobState, Submission
@@ -36,6 +36,7 @@ UPKEEP = "upkeep"
 """Procrastinate's name of the queue of periodic work, beside that of grading."""
 DELETE_OLD_EVERY_S = 3600
 
+_GRADED = (GRADING, GRADING_OF_GUESTS)
 _RESCUE, _DELETE_OLD = "rescue", "delete-old"
 _FURTHEST_BACK = 1_000_000  # waiting jobs of one account; the migration has it too
 
@@ -61,19 +62,29 @@ class ProcrastinateQueue(JobTable):
         self._keep_h = keep_h
         self._every_s = {_RESCUE: max(1, round(rescue_every_s)), _DELETE_OLD: DELETE_OLD_EVERY_S}
 
-    def enqueue(self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE) -> None:
-        """Defer the job, with a priority that falls with the jobs which the account has waiting itself."""
-        job = new_job(session, submission, kind=kind, now=self._clock())
-        job.procrastinate_id = JobTables(session).defer(
-            GRADING, "grade", priority=_priority(job), facts={"submission_id": submission.id}
+    def enqueue(
+        self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE, network: str | None = None
+    ) -> None:
+        """Defer the job in its place, and have procrastinate too move back those that go after it."""
+        tables = JobTables(session)
+        job = new_job(session, submission, kind=kind, now=self._clock(), network=network)
+        moved = self._placed(session, job, account=submission.account_id)
+        # Procrastinate's rows first, as whoever claims a job has it: so neither waits for the other.
+        tables.prioritise(
+            {one.procrastinate_id: _priority(kind, one.priority) for one in moved if one.procrastinate_id is not None}
+        )
+        self._move(session, moved)
+        queue = GRADING_OF_GUESTS if job.is_guest else GRADING
+        job.procrastinate_id = tables.defer(
+            queue, "grade", priority=_priority(kind, job.priority), facts={"submission_id": submission.id}
         )
         session.add(job)
         session.flush()
 
-    def claim(self, session: Session, *, owner: str) -> Lease | None:
+    def claim(self, session: Session, *, owner: str, guests: bool = True) -> Lease | None:
         """Fetch the first job, and write the claim on our own row of it."""
         tables = JobTables(session)
-        while fetched := tables.fetch(GRADING):
+        while fetched := tables.fetch(*(_GRADED if guests else (GRADING,))):
             job = _job_of(session, fetched)
             if job is not None:
                 return self._claimed(session, job, worker=fetched.worker, owner=owner)
@@ -118,7 +129,7 @@ class ProcrastinateQueue(JobTable):
         running = select(Job).where(Job.state == JobState.RUNNING).with_for_update(skip_locked=True)
         # Locked first, and only then looked at: nobody renews or finishes between the look and the rescue.
         jobs = session.scalars(running.execution_options(populate_existing=True)).all()
-        silent = JobTables(session).stalled(GRADING, silent_s=self._lease_s)
+        silent = JobTables(session).stalled(*_GRADED, silent_s=self._lease_s)
         dead = set(dead_among({job.lease_owner for job in jobs if job.lease_owner}))
         lost = [job for job in jobs if job.procrastinate_id in silent or job.lease_owner in dead]
         for job in lost:
@@ -163,10 +174,10 @@ class ProcrastinateQueue(JobTable):
         notify(session, WORKERS, "")
 
 
-def _priority(job: Job) -> int:
+def _priority(kind: JobKind, place: int) -> int:
     """Return procrastinate's priority, of which the higher goes first: any live job before any regrade."""
-    behind = min(job.priority, _FURTHEST_BACK)
-    return -behind if job.kind is JobKind.LIVE else -behind - _FURTHEST_BACK - 1
+    behind = min(place, _FURTHEST_BACK)
+    return -behind if kind is JobKind.LIVE else -behind - _FURTHEST_BACK - 1
 
 
 def _job_of(session: Session, fetched: Fetched) -> Job | None:

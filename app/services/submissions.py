@@ -1,23 +1,33 @@
 """Taking in what students send, and telling what became of it."""
 
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
-from app.clock import utc_now
-from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun, TooManyChecks
+from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun
 from app.models import Account, ExerciseKind, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
+from app.services.allowances import USUAL, Allowances, count_in
 from app.services.drafts import drop_sent
 from app.services.exercises import current
 from app.services.jobs import GradingQueue
 from app.services.sources import checked_source
-from app.services.usage import checks_left
 
 KEY_LIMIT = 255  # characters
+
+
+@dataclass(frozen=True)
+class Sending:
+    """Where a submission comes from, and what the site allows."""
+
+    network: str | None = None
+    """A keyed hash of the sender's network; None where that is not known."""
+    allowed: Allowances = USUAL
+
+
+UNKNOWN = Sending()
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ def submit(
     queue: GradingQueue,
     kind: str = SubmissionKind.CHECK,
     idempotency_key: str | None = None,
+    sending: Sending = UNKNOWN,
 ) -> Submission:
     """
     Store a submission together with its job, or return the one stored under the same key.
@@ -50,8 +61,8 @@ def submit(
         SourceTooLarge, SourceNotText: the source cannot be graded.
         KeyRefused: the idempotency key is empty, too long or not printable.
         IdempotencyClash: the account used the key before, for something else.
-        TooManyChecks: the account sends more in a minute than its plan allows; nothing was stored.
-        QueueFull: too many wait; nothing was stored.
+        TooManyChecks, TooManyRuns, StorageSpent: the account sends more than it may; nothing was stored.
+        QueueFull, GuestsQueueFull, TooManyWaiting: too many wait; nothing was stored.
     """
     wish = _Wish(
         account_id=account.id,
@@ -65,8 +76,8 @@ def submit(
         raise NothingToRun(exercise=exercise_id)
     if earlier := _earlier(session, wish):
         return earlier
-    _refuse_flood(session, account)
-    queue.check_room(session)
+    queue.check_room(session, account, network=sending.network)
+    count_in(session, account, kind=wish.kind, source=wish.source, allowed=sending.allowed)
     try:
         with session.begin_nested():
             submission = _store(session, wish, version_id=version.version_id)
@@ -77,7 +88,7 @@ def submit(
         raise
     if wish.kind is SubmissionKind.CHECK:
         drop_sent(session, wish.account_id, exercise_id, wish.source)
-    queue.enqueue(session, submission)
+    queue.enqueue(session, submission, network=sending.network)
     return submission
 
 
@@ -156,15 +167,6 @@ def history(session: Session, *, account: Account, exercise_id: str, limit: int 
 def latest(session: Session, *, account: Account, exercise_id: str) -> Submission | None:
     """Return what the account sent last for an exercise, checked or only run; None at first."""
     return session.scalar(_of(account, exercise_id).limit(1))
-
-
-def _refuse_flood(session: Session, account: Account) -> None:
-    """Let no program that has run wild send more than the plan allows. Raises TooManyChecks."""
-    quota = checks_left(session, account)
-    if quota.left == 0:
-        wait_s = max(1, ceil((quota.resets_at - utc_now()).total_seconds())) if quota.resets_at else 60
-        facts = {"rule": quota.limit.rule.value, "limit": quota.limit.amount, "used": quota.used, "plan": quota.plan}
-        raise TooManyChecks(**facts, resets_at=quota.resets_at, retry_after_s=wait_s)
 
 
 def _checked_key(key: str | None) -> str | None:

@@ -138,6 +138,18 @@ def count(session: Session, account_id: str, rule: str, key: str) -> None:
     _up(session, account_id, rule, key, most=None)
 
 
+def add(session: Session, account_id: str, rule: str, key: str, *, number: int) -> None:
+    """Count a number of something at once, without looking at any limit."""
+    row = {"account_id": account_id, "rule": rule, "period_key": key, "used": number, "epoch": 0}
+    insertion = upsert(session, UsageCounter).values(row)
+    session.execute(
+        insertion.on_conflict_do_update(
+            index_elements=["account_id", "rule", "period_key"],
+            set_={"used": UsageCounter.used + insertion.excluded.used},
+        ).execution_options(synchronize_session=False)
+    )
+
+
 def reset(session: Session, account: Account, rule: Rule, *, by: Account | None, reason: str = "") -> None:
     """Let an account begin again from zero, in the day, the month and the lifetime that run now."""
     now = utc_now()

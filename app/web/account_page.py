@@ -172,7 +172,7 @@ def post_delete(*, site: SiteOfRequest, owner: Owner, current: Word = "", email:
         has_password = owner.account.password_hash is not None
         return _refused(site, owner, "delete", error if has_password else _AddressWrong())
     with site.database.write() as session:
-        delete_account(session, owner.account.id)
+        delete_account(session, owner.account.id, keyed_hash=site.keyed_hash)
     viewing.seen(None)
     answer = private(site.pages.page("accounts/deleted.html"))
     drop_cookie(answer, secure=site.settings.secure_cookies)

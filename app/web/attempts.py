@@ -52,7 +52,7 @@ def post_attempt(
     # Forms send line ends as CR LF, whatever was typed; and of a choice one field for each option.
     text = ",".join(source).replace("\r\n", "\n")
     key = _content_key(idempotency_key, exercise_id, kind, text)
-    state = store(site, visitor.account, exercise_id, source=text, kind=kind, key=key)
+    state = store(site, request, visitor.account, exercise_id, source=text, kind=kind, key=key)
     if _by_htmx(request) and state["state"] == "graded":  # sent before, and the answer was lost
         answer = _attempt_part(site, visitor.account, state, loads_source=False)
     elif _by_htmx(request):

@@ -36,7 +36,7 @@ def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
         counted=in_words(now, totals),
         mail_server=_mail_server(site),
         outbox=site.settings.outbox_dir,
-        confirms=site.settings.confirm_email,
+        confirms=site.settings.confirms_email,
     )
 
 

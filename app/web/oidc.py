@@ -13,6 +13,7 @@ from app.clients.oidc import Errand, IdentityRefused, Provider
 from app.errors import NotFound
 from app.services.entering import enter
 from app.services.identities import account_for
+from app.services.spent_allowances import take_over
 from app.web.forms import NextInQuery, go_to, local
 from app.web.site import Site, SiteOfRequest
 from app.web.visitors import CurrentArrival, welcome
@@ -68,6 +69,7 @@ def get_callback(
     person = provider.finish(errand, code=code)
     with site.database.write() as session:
         account = account_for(session, person, arrival)
+        take_over(session, account, keyed_hash=site.keyed_hash)
         cookie = enter(session, account, arrival)
     answer = welcome(site, account, cookie, go_to(onward))
     answer.delete_cookie(COOKIE, path=_PATH)

@@ -17,7 +17,12 @@ from app.errors import TooManyTries
 
 _QUARTER = 15  # minutes
 _NETWORK_BITS = 64
+_SHARING_BITS = {4: 24, 6: 56}
+"""Of what is one network where turns are shared: what a household, a school or a small provider usually has."""
 SIGN_INS = RateLimitItemPerMinute(10, _QUARTER, namespace="sign-in")
+"""Of one address from one network, or by one browser that has signed in to its account before."""
+SIGN_INS_OF = RateLimitItemPerMinute(300, _QUARTER, namespace="sign-in-of")
+"""Of one address by browsers that its account does not know, wherever they are: so many machines guess no faster."""
 SIGN_INS_FROM = RateLimitItemPerMinute(100, _QUARTER, namespace="sign-in-from")
 SIGN_UPS_FROM = RateLimitItemPerHour(60, namespace="sign-up-from")
 RESETS = RateLimitItemPerHour(5, namespace="reset")
@@ -32,6 +37,7 @@ DRAFTS = RateLimitItemPerMinute(240, namespace="draft")
 """Saved by one account: an editor saves every second and a half at most."""
 FIRST_DRAFTS_FROM = RateLimitItemPerHour(600, namespace="first-draft-from")
 """Of visitors who are nobody yet, from one place: each makes a guest."""
+NEW_GUESTS_FROM = RateLimitItemPerHour(120, namespace="new-guest-from")
 CODES = RateLimitItemPerMinute(10, _QUARTER, namespace="code")
 CODES_FROM = RateLimitItemPerHour(100, namespace="code-from")
 
@@ -76,6 +82,18 @@ def place_of(request: Request) -> str:
     if isinstance(address, IPv6Address):
         return str(address.ipv4_mapped or ip_network((address, _NETWORK_BITS), strict=False))
     return host
+
+
+def network_of(request: Request) -> str:
+    """Return the network in which a request's sender takes turns with others."""
+    host = request.client.host if request.client else "unknown"
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return str(ip_network((address, _SHARING_BITS[address.version]), strict=False))
 
 
 def _in_words(wait_s: int) -> str:

@@ -9,6 +9,7 @@ from app.models import Account, LinkPurpose, SignInLink
 from app.services import accounts, passwords
 from app.services.entering import Arrival, confirm, enter, reset_password
 from app.services.letters import moved_letter, password_letter, reset_letter
+from app.services.spent_allowances import take_over
 from app.web.forms import Word, form_page, go_to, private
 from app.web.rates import PROOFS, RESETS, RESETS_FROM, place_of
 from app.web.site import Site, SiteOfRequest
@@ -95,6 +96,7 @@ def post_confirm(*, site: SiteOfRequest, arrival: CurrentArrival, token: str, pa
     old = account.email
     with site.database.write() as session:
         account = confirm(session, token)
+        take_over(session, account, keyed_hash=site.keyed_hash)
         cookie = enter(session, account, arrival)
     answer = go_to("/account?done=email" if old else "/")
     if old and old != account.email:

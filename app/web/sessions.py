@@ -55,7 +55,7 @@ def delete_me(site: SiteOfRequest, account: CurrentAccount, proof: Annotated[Pro
     given = proof or Proof()
     require_proof(site, account, password=given.password, email=given.email)
     with site.database.write() as session:
-        delete_account(session, account.id)
+        delete_account(session, account.id, keyed_hash=site.keyed_hash)
     answer = Response(status_code=204)
     drop_cookie(answer, secure=site.settings.secure_cookies)
     return answer

@@ -8,8 +8,9 @@ from app.services import accounts, passwords
 from app.services.browsers import sign_out
 from app.services.entering import enter, enter_by_password
 from app.web import viewing
+from app.web.devices import known_device
 from app.web.forms import NextInForm, NextInQuery, Word, form_page, go_to, local, private
-from app.web.rates import SIGN_INS, SIGN_INS_FROM, place_of
+from app.web.rates import SIGN_INS, SIGN_INS_FROM, SIGN_INS_OF, network_of, place_of
 from app.web.site import Site, SiteOfRequest
 from app.web.visitors import CurrentArrival, drop_cookie, welcome
 
@@ -53,18 +54,27 @@ def by_password(site: Site, request: Request, *, email: str, password: str) -> t
     Return whose e-mail address and password these are, with the hash to store if the old one is out of date.
 
     Raises:
-        TooManyTries: for this address or from this place.
+        TooManyTries: for this address from this network, from this place, or from this known browser.
     """
-    who, place = email.strip().lower()[:320], place_of(request)
-    site.rates.look(SIGN_INS_FROM, place)
-    site.rates.take(SIGN_INS, who)
     account = _claimed(site, email)
+    device = known_device(site, account, request)
+    tried = f"by {device}" if device else _count_stranger(site, request, email)
+    site.rates.take(SIGN_INS, tried)
     verified = passwords.verify(password, account.password_hash if account else None)
     if account is None or not verified.right:
-        site.rates.take(SIGN_INS_FROM, place)
+        if device is None:
+            site.rates.take(SIGN_INS_FROM, place_of(request))
         return None
-    site.rates.forget(SIGN_INS, who)
+    site.rates.forget(SIGN_INS, tried)
     return account, verified.new_hash
+
+
+def _count_stranger(site: Site, request: Request, email: str) -> str:
+    """Count a try from a browser that the account does not know; return who is trying. Raises TooManyTries."""
+    who = email.strip().lower()[:320]
+    site.rates.look(SIGN_INS_FROM, place_of(request))
+    site.rates.take(SIGN_INS_OF, who)
+    return f"{who} from {network_of(request)}"
 
 
 def _claimed(site: Site, email: str) -> Account | None:
@@ -111,6 +121,6 @@ def _form(site: Site, error: AppError | None = None, *, email: str, onward: str)
         error,
         email=email,
         onward=local(onward),
-        confirms=site.settings.confirm_email,
+        confirms=site.settings.confirms_email,
         provider=site.provider.title if site.provider else None,
     )

@@ -12,6 +12,7 @@ from app.models import Account, LinkPurpose, Role
 from app.services import accounts, passwords
 from app.services.entering import Arrival, ask_to_sign_up, enter, has_admin, make_first_admin, sign_up
 from app.services.letters import confirm_letter, taken_letter
+from app.services.spent_allowances import take_over
 from app.web import viewing
 from app.web.forms import FieldErrors, NextInForm, NextInQuery, Word, form_page, go_to, local, private
 from app.web.rates import SIGN_UPS_FROM, place_of
@@ -47,10 +48,11 @@ def post_sign_up(
         passwords.checked(password, email=address)
         site.rates.take(SIGN_UPS_FROM, place_of(request))
         password_hash = passwords.make_hash(password)
-        if site.settings.confirm_email:
+        if site.settings.confirms_email:
             return _ask(site, arrival, address, password_hash)
         with site.database.write() as session:
             account = sign_up(session, arrival, email=address, password_hash=password_hash)
+            take_over(session, account, keyed_hash=site.keyed_hash)
             cookie = enter(session, account, arrival)
     except FieldErrors as error:
         return _form(site, error, email=email, onward=onward)
@@ -76,7 +78,7 @@ def _guest(session: Session, arrival: Arrival) -> tuple[Account, str | None]:
     known = session.get(Account, arrival.account_id) if arrival.account_id else None
     if known is not None and known.role is Role.GUEST:
         return known, None
-    return accounts.create_guest(session, browser=arrival.name)
+    return accounts.create_guest(session, browser=arrival.name, account_id=None if known else arrival.account_id)
 
 
 def mailed(site: Site, address: str, mails: Sequence[Mail]) -> Response:

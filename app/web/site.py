@@ -16,6 +16,8 @@ from app.clients.tutor.hosted import hosted_engine
 from app.db import Database
 from app.figures import UNWRITTEN, WRITE_EVERY_S
 from app.services import figures
+from app.services.allowances import allowances_of
+from app.services.keyed_hash import keyed_hash_for
 from app.services.transport import bells_for, queue_for
 from app.services.tutor.retrieval import RetrievalEngine
 from app.settings import Settings
@@ -47,6 +49,8 @@ class Site:
         self.bell = self.bells.web_bell()
         self.pages = Pages()
         self.rates = Rates()
+        self.allowances = allowances_of(settings)
+        self.keyed_hash = keyed_hash_for(settings)
         self.mailer = _mailer(settings)
         self.provider = _provider(settings)
         self.opening = Opening()

@@ -11,6 +11,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.models import Account, SubmissionKind
 from app.services import submissions
+from app.services.submissions import Sending
+from app.web.rates import network_of
 from app.web.shapes import Accepted, SourceIn, SubmissionOut, json_answer, problems
 from app.web.site import Site, SiteOfRequest
 from app.web.streams import CLOSED, limited
@@ -41,7 +43,7 @@ _Wait = Annotated[
     "/exercises/{exercise_id}/submissions",
     status_code=202,
     response_model=Accepted,
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503),
     summary="Check code",
 )
 def post_submission(
@@ -49,18 +51,19 @@ def post_submission(
     site: SiteOfRequest,
     account: CurrentAccount,
     exercise_id: str,
+    request: Request,
     body: SourceIn,
     key: IdempotencyKey = None,
 ) -> Response:
     """Store code and have it graded. It counts as an attempt. `Location` says where the verdict will be."""
-    return _accept(site, account, exercise_id, source=body.source, kind=SubmissionKind.CHECK, key=key)
+    return _accept(site, request, account, exercise_id, source=body.source, kind=SubmissionKind.CHECK, key=key)
 
 
 @router.post(
     "/exercises/{exercise_id}/runs",
     status_code=202,
     response_model=Accepted,
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503),
     summary="Run code",
 )
 def post_run(
@@ -68,6 +71,7 @@ def post_run(
     site: SiteOfRequest,
     account: CurrentAccount,
     exercise_id: str,
+    request: Request,
     body: SourceIn,
     key: IdempotencyKey = None,
 ) -> Response:
@@ -76,7 +80,7 @@ def post_run(
 
     A question has no code, so a run of it is refused.
     """
-    return _accept(site, account, exercise_id, source=body.source, kind=SubmissionKind.RUN, key=key)
+    return _accept(site, request, account, exercise_id, source=body.source, kind=SubmissionKind.RUN, key=key)
 
 
 @router.get(
@@ -118,6 +122,7 @@ async def get_events(
 
 def store(
     site: Site,
+    request: Request,
     account: Account,
     exercise_id: str,
     *,
@@ -131,6 +136,8 @@ def store(
     Raises:
         AppError: whatever `app.services.submissions.submit` refuses.
     """
+    network = site.keyed_hash.of("network", network_of(request))
+    sending = Sending(network=network, allowed=site.allowances)
     with site.database.write() as session:
         submission = submissions.submit(
             session,
@@ -140,6 +147,7 @@ def store(
             kind=kind,
             idempotency_key=key,
             queue=site.queue,
+            sending=sending,
         )
         state = submissions.state_of(session, account=account, submission_id=submission.id, queue=site.queue)
     log.info("submission stored", submission=state["id"], kind=kind.value)
@@ -148,9 +156,16 @@ def store(
 
 
 def _accept(
-    site: Site, account: Account, exercise_id: str, *, source: str, kind: SubmissionKind, key: str | None
+    site: Site,
+    request: Request,
+    account: Account,
+    exercise_id: str,
+    *,
+    source: str,
+    kind: SubmissionKind,
+    key: str | None,
 ) -> Response:
-    state = store(site, account, exercise_id, source=source, kind=kind, key=key)
+    state = store(site, request, account, exercise_id, source=source, kind=kind, key=key)
     accepted = {"id": state["id"], "state": state["state"]}
     return json_answer(accepted, status=202, headers={"Location": f"/api/v1/submissions/{state['id']}"})
 

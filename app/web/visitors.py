@@ -1,5 +1,8 @@
 """
-Who is asking: an account by bearer token or session cookie, or a new guest.
+Who is asking: an account by bearer token or session cookie, or a guest.
+
+Who only looks around is nobody in the database. The cookie alone says which guest they would be: the account's id
+follows from it, so that drafts in the browser stay theirs, and the row is made by the first thing that is sent (POST).
 
 Scopes of tokens are checked here and nowhere else: reading needs `read`, anything else `write`, and what
 administrators do `admin` on top. A browser has them all. What an account may do is a matter of its role.
@@ -17,6 +20,8 @@ from app.services import accounts
 from app.services.accounts import Access, Scope
 from app.services.entering import Arrival
 from app.web import viewing
+from app.web.devices import remember_device
+from app.web.rates import NEW_GUESTS_FROM, network_of
 from app.web.site import Site, SiteOfRequest
 
 COOKIE = "kelolo_session"
@@ -75,7 +80,7 @@ def find_access(database: Database, request: Request) -> Access | None:
         if scheme.lower() == "bearer":
             access = accounts.access_by_bearer(session, token.strip())
         elif not scheme and cookie:
-            access = accounts.access_by_cookie(session, cookie)
+            access = accounts.access_by_cookie(session, cookie) or accounts.access_of_stranger(session, cookie)
     if access is not None:
         _require_scopes(access, request)
         viewing.seen(access.account)
@@ -105,8 +110,23 @@ def _access(site: SiteOfRequest, request: Request) -> Access:
         NotSignedIn: neither a cookie nor a token that is known.
     """
     access = find_access(site.database, request)
+    if access is not None and _sends_first(access, request):
+        access = _stored(site, request, request.cookies[COOKIE])
     if access is None:
         raise NotSignedIn
+    return access
+
+
+def _sends_first(access: Access, request: Request) -> bool:
+    return not access.is_stored and request.method == "POST"
+
+
+def _stored(site: Site, request: Request, raw: str) -> Access | None:
+    """Make a row for a guest. Raises TooManyTries: too many were made for this network."""
+    site.rates.take(NEW_GUESTS_FROM, network_of(request))
+    with site.database.write() as session:
+        access = accounts.store_guest(session, raw, browser=request.headers.get("user-agent", ""))
+    viewing.seen(access.account if access else None)
     return access
 
 
@@ -130,14 +150,17 @@ def _admin(account: Annotated[Account, Depends(_account)]) -> Account:
 
 
 def _visitor(site: SiteOfRequest, request: Request) -> Visitor:
-    """Return who looks at a page; whoever is new becomes a guest, so that trying takes no sign-up."""
+    """Return who looks at a page; whoever is new is a guest, so that trying takes no sign-up."""
     access, cookie = find_access(site.database, request), None
     browser = request.headers.get("user-agent", "")
+    if access is not None and _sends_first(access, request):
+        access = _stored(site, request, request.cookies[COOKIE])
     if access is None:
-        with site.database.write() as session:
-            guest, cookie = accounts.create_guest(session, browser=browser)
-            access = accounts.access_by_cookie(session, cookie) or Access(account=guest)
-        viewing.seen(guest)
+        cookie = accounts.new_guest_secret()
+        access = Access(account=accounts.guest_without_row(cookie))
+        if request.method == "POST":
+            access = _stored(site, request, cookie) or access
+        viewing.seen(access.account)
     return Visitor(
         account=access.account,
         new_cookie=cookie,
@@ -169,6 +192,7 @@ def welcome(site: Site, account: Account, cookie: str, response: Response) -> Re
     """Give a browser that has just been signed in its new cookie."""
     viewing.seen(account)
     set_cookie(response, cookie, secure=site.settings.secure_cookies)
+    remember_device(site, account, response)
     return response
 
 

@@ -3,6 +3,7 @@
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event, Lock
 from types import FrameType
@@ -11,7 +12,7 @@ import structlog
 
 from app.db import Database
 from app.figures import UNWRITTEN
-from app.services import figures, workers
+from app.services import figures, housekeeping, workers
 from app.services.owners import this_process
 from app.services.transport import bells_for, queue_for
 from app.settings import Settings
@@ -22,6 +23,8 @@ from app.worker.walls import REFUSED, Walls
 
 GRACE_S = 8.0
 """How long running jobs may take to finish after SIGTERM before they are given back."""
+TIDY_EVERY_S = 600.0
+"""Between two looks for what is too old, when the last has found no more."""
 
 log = structlog.get_logger()
 
@@ -54,23 +57,29 @@ def run_worker(settings: Settings) -> int:
             walls=presence.walls,
             ready=presence.tell,
         )
-        slots = [Slot(around, number=number) for number in range(settings.workers)]
+        # Whatever guests send, the first of several slots is never held up by it.
+        slots = [
+            Slot(around, number=number, takes_guests=number > 0 or settings.workers == 1)
+            for number in range(settings.workers)
+        ]
         for slot in slots:
             slot.start()
         log.info("worker started", owner=around.owner, slots=len(slots))
         often_s = settings.lease_s if database.is_sqlite else settings.rescue_every_s
-        _tend(slots, around, presence, every_s=min(settings.lease_s / 3, often_s))
+        housekeeper = _Housekeeper(database, run_retention_days=settings.run_retention_days)
+        _tend(slots, around, (presence.renew, housekeeper.tidy), every_s=min(settings.lease_s / 3, often_s))
         _end(slots, around)
         presence.end()
     database.dispose()
     return _said(slots)
 
 
-def _tend(slots: list[Slot], around: Surroundings, presence: "_Presence", *, every_s: float) -> None:
-    """Until we are to stop: hold on to what is in hand, say that we are here, and look after the queue."""
+def _tend(slots: list[Slot], around: Surroundings, chores: Sequence[Callable[[Path], None]], *, every_s: float) -> None:
+    """Until we are to stop: hold on to what is in hand, look after the queue, and do the `chores`."""
     while not around.stop.wait(every_s):
         _renew_all(slots)
-        presence.renew(around.scratch)
+        for chore in chores:
+            chore(around.scratch)
         try:
             with around.database.write() as session:
                 around.queue.upkeep(session)
@@ -116,6 +125,25 @@ class _Presence:
                 figures.add(session, changes)
         except Exception:
             log.exception("the end could not be told")
+
+
+class _Housekeeper:
+    """Removes what is too old: a little at a time, and again soon as long as there is more."""
+
+    def __init__(self, database: Database, *, run_retention_days: int) -> None:
+        self._database, self._run_retention_days = database, run_retention_days
+        self._due_s = 0.0  # monotonic
+
+    def tidy(self, _scratch: Path) -> None:
+        if time.monotonic() < self._due_s:
+            return
+        try:
+            with self._database.write() as session:
+                more = housekeeping.tidy(session, run_retention_days=self._run_retention_days)
+        except Exception:
+            log.exception("housekeeping failed")
+            more = False
+        self._due_s = time.monotonic() + (0.0 if more else TIDY_EVERY_S)
 
 
 def _said(slots: list[Slot]) -> int:

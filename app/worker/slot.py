@@ -79,11 +79,12 @@ class _Holding:
 class Slot(Thread):
     """A daemon thread, so that a stuck run cannot keep the worker from ending."""
 
-    def __init__(self, surroundings: Surroundings, *, number: int) -> None:
-        """Prepare; `start` begins to work."""
+    def __init__(self, surroundings: Surroundings, *, number: int, takes_guests: bool = True) -> None:
+        """Prepare; `start` begins to work. One that does not take guests' submissions is free for everyone else's."""
         super().__init__(name=f"slot-{number}", daemon=True)
         self._around = surroundings
         self._scratch = surroundings.scratch / str(number)
+        self._takes_guests = takes_guests
         self._holding: _Holding | None = None
         self._faults = 0
         self._restarts = 0  # of the grader in use, as far as they were counted
@@ -157,7 +158,7 @@ class Slot(Thread):
 
     def _claim(self) -> Lease | None:
         with self._around.database.write() as session:
-            return self._around.queue.claim(session, owner=self._around.owner)
+            return self._around.queue.claim(session, owner=self._around.owner, guests=self._takes_guests)
 
     def _handle(self, grader: Grader, lease: Lease) -> None:
         self._holding = _Holding(lease=lease, since_s=time.monotonic())

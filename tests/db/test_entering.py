@@ -175,7 +175,7 @@ def test_guest_who_signs_in_brings_the_work(
     with database.read() as session:
         assert session.get(Account, guest.id) is None
         for model in (Submission, HintOpening, TutorMessage, Grant, LimitOverride, AccountPlan, UsageCounter):
-            assert session.scalars(select(model.account_id)).all() == [ada.id], model
+            assert set(session.scalars(select(model.account_id))) == {ada.id}, model
         assert session.scalars(select(RedeemCode.redeemed_by)).all() == [ada.id]
 
 
@@ -285,10 +285,10 @@ def test_reset_works_once_and_ends_all_sessions(database: Database, ada: Account
 
 
 def test_link_is_good_for_its_purpose_alone(database: Database, ada: Account) -> None:
-    """A link that confirms an address neither signs in nor sets a password; and of two the newer works."""
+    """A link that confirms an address neither signs in nor sets a password; and of four the oldest is void."""
     with database.write() as session:
         account = session.get_one(Account, ada.id)
-        older, link = (make_link(session, account, purpose=LinkPurpose.CONFIRM, email=ADA) for _ in range(2))
+        older, *_, link = (make_link(session, account, purpose=LinkPurpose.CONFIRM, email=ADA) for _ in range(4))
         ways: list[Callable[[], object]] = [
             lambda: account_for_link(session, link),
             lambda: reset_password(session, link, password_hash="h"),  # noqa: S106

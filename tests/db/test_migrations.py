@@ -115,6 +115,7 @@ def test_waiting_jobs_are_handed_to_procrastinate(empty: Database) -> None:
         for statement in A_JOB.split(";")[:-1]:
             session.execute(text(statement))
     upgrade(empty, PROCRASTINATE_STEP)
+    upgrade(empty)  # what hands out jobs knows the newest tables only
     with empty.write() as session:
         lease = ProcrastinateQueue().claim(session, owner="new/0:1:1")
     assert lease is not None
@@ -122,3 +123,32 @@ def test_waiting_jobs_are_handed_to_procrastinate(empty: Database) -> None:
     downgrade(empty, before)
     with empty.read() as session:
         assert session.scalar(text("SELECT count(*) FROM job")) == 1
+
+
+FAIR_STEP = "a3f5d80c17e2"
+WAITING = """
+INSERT INTO account (id, role, created_at) VALUES ('g', 'guest', '2026-11-30 00:00:00');
+INSERT INTO exercise (id, position) VALUES ('e', 0);
+INSERT INTO exercise_version (id, exercise_id, number, fingerprint, content, task, created_at)
+    VALUES ('v', 'e', 1, '0', '{}', '{}', '2026-11-30 00:00:00');
+INSERT INTO submission (id, account_id, exercise_version_id, kind, source, created_at)
+    VALUES ('s', 'g', 'v', 'check', '1', '2026-11-30 00:00:00');
+INSERT INTO job (submission_id, kind, priority, state, attempts, enqueued_at)
+    VALUES ('s', 'live', 3, 'queued', 0, '2026-11-30 00:00:00');
+"""
+
+
+def test_what_waits_is_in_a_network_of_its_own_after_the_update(empty: Database) -> None:
+    """Whose network was not kept counts as one alone, a guest's as a guest's; and going back keeps the place."""
+    before = ScriptDirectory(str(ROOT / "migrations")).get_revision(FAIR_STEP).down_revision
+    assert isinstance(before, str)
+    upgrade(empty, before)
+    with empty.write() as session:
+        for statement in WAITING.split(";")[:-1]:
+            session.execute(text(statement))
+    upgrade(empty, FAIR_STEP)
+    with empty.read() as session:
+        assert session.execute(text("SELECT network, is_guest, priority FROM job")).one() == ("g", True, 3)
+    downgrade(empty, before)
+    with empty.read() as session:
+        assert session.scalar(text("SELECT priority FROM job")) == 3
