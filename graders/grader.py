@@ -5,67 +5,52 @@ The trusted parent: from a source text to a Report, through two warm processes.
     student: execute -> claim -> probe -> gradients, trial by trial, each step bounded from outside
     judge:   meanwhile starting code and reference; then the claims -> outcomes
     parent:  how the run ended + outcomes -> verdict
+
+One process runs all trials of a submission, which is cheap, and what a trial leaves behind there is mostly undone
+(`graders.student.process_state`) but not all of it can be. So a fresh trial that is not in order where the lesson's is
+gets a second hearing: it runs again in a process in which nothing ran before, and what comes of that is judged in the
+place of the first, of which nothing shows. A pass beside others is a pass. Only what looks like sizes that are typed in
+pays for it.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from graders.briefs import Briefs
+from graders.briefs import Brief, Briefs
 from graders.faults import GraderFault
 from graders.judges import JUDGE_BUDGET, JUDGE_TIME_S, Judges
 from graders.places import Budget, Places
+from graders.plain_text import plain, shown
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
-from graders.runs import START_TIME_S, Ended, Output, Run
+from graders.runs import Ended, Output, Run
+from graders.student_session import Handed, converse, data
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
 from graders.verdicts import sentence, verdict_of
-from graders.warm import JUDGE_PIPE_BYTES
 from graders.wire import Frame, FrameType
 
 _KIB = 1024
-_AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
+_NET_TIMES = 20  # of the limit of a step: what the kernel itself stops, should nobody else
+_STARVED = "this machine was too busy to run the student's code: nothing of it could be judged"
 _Part = TypeVar("_Part")
 
 
 @dataclass
-class Handed:
-    """
-    What a student's run hands over, on its way to the judge, and how the run ended.
+class _Attempt:
+    """One submission on its way."""
 
-    Small claims are passed on at once, so that judging goes on beside the run; from the first that might not fit
-    into the pipe on, all wait until the run is over, so that a slow judge never costs a student time.
-    """
+    brief: Brief
+    source: str
+    trials: list[TrialOrder]
+    output: Output
 
-    judge: Run | None = None
-    claims: list[tuple[Frame, Frame | None]] = field(default_factory=list)  # claim, gradients
-    ended: Ended | None = None
-    waiting: list[Frame] = field(default_factory=list)
-
-    def complete(self, claim: Frame, gradients: Frame | None) -> None:
-        """One trial is done, or as far as it came."""
-        self.claims.append((claim, gradients))
-        body = {
-            "claim": claim.body,
-            "claim_bytes": len(claim.tensors),
-            "gradients": gradients.body if gradients else None,
-        }
-        frame = Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + (gradients.tensors if gradients else b""))
-        self.waiting.append(frame)
-        if self.judge is not None and len(self.waiting) == 1 and len(frame.tensors) < _AT_ONCE_BYTES:
-            self.hurry()
-
-    def hurry(self) -> None:
-        """Pass on what waits. Raises GraderFault."""
-        assert self.judge is not None  # noqa: S101  only called where there is one
-        try:
-            for frame in self.waiting:
-                self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
-        except Ended as ended:
-            raise GraderFault(f"the judge ended before the claims ({ended.how})") from ended
-        self.waiting.clear()
+    @property
+    def submission(self) -> dict[str, Any]:
+        """As the judge is told of it."""
+        return {"source": self.source, "trials": [asdict(trial) for trial in self.trials]}
 
 
 class Grader:
@@ -112,31 +97,80 @@ class Grader:
             GraderFault: ours, or the exercise's: nothing is said about the student.
         """
         begun = time.perf_counter()
-        output = _output(task)
-        brief = self._briefs.of(task)
-        trials = draw_trials(task, seed)
-        with self._places.take("student", _budget(task.limits)) as run:
-            run.give(brief.for_student(source, _data(trials[0])))
-            submission = {"source": source, "trials": [asdict(trial) for trial in trials]}
-            with self._judges.take(brief, submission) as judging:
-                handed = _converse(run, task, trials, output=output, judge=judging.run)
-                ran = time.perf_counter()
-                outcome = _judge(judging.run, handed) if handed.claims else {}
-                judging.well = handed.ended is None and "checks" in outcome
-        self._after(handed)
+        brief, trials = self._briefs.of(task), draw_trials(task, seed)
+        attempt = _Attempt(brief, source, trials, _output(task))
+        handed, outcome, ran = self._fed(attempt)
+        if again := _to_repeat(outcome, len(trials)):
+            handed, outcome, ran = self._heard_again(attempt, handed, again)
         judged = time.perf_counter()
         timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
-        return _report(task, handed, outcome, output=output, timing=timing, seed=seed)
+        return _report(task, handed, outcome, output=attempt.output, timing=timing, seed=seed)
+
+    def _fed(self, attempt: "_Attempt") -> tuple[Handed, dict[str, Any], float]:
+        """Run all trials in one process, and judge them; what was handed over and found, and when the run was over."""
+        brief, trials = attempt.brief, attempt.trials
+        for _ in range(2):
+            attempt.output = _output(brief.task)
+            with self._places.take("student", _budget(brief.task.limits)) as run:
+                run.give(brief.for_student(attempt.source, data(trials[0])))
+                with self._judges.take(brief, attempt.submission) as judging:
+                    handed = converse(run, brief.task, trials, output=attempt.output, judge=judging.run)
+                    ran = time.perf_counter()
+                    outcome = _judge(judging.run, handed) if handed.claims and not _starved(handed) else {}
+                    judging.well = handed.ended is None and "checks" in outcome
+            self._after(handed)
+            if not _starved(handed):
+                return handed, outcome, ran
+        raise GraderFault(_STARVED)
+
+    def _heard_again(
+        self, attempt: "_Attempt", first: Handed, again: list[int]
+    ) -> tuple[Handed, dict[str, Any], float]:
+        """The same, with some of the trials each run in a process of its own."""
+        handed = Handed()
+        made: list[tuple[Frame, Frame | None]] = []
+        for number in range(len(attempt.trials)):
+            alone = self._alone(attempt, number) if number in again else None
+            made += first.claims[number : number + 1] if alone is None else alone.claims
+            if alone is not None and alone.ended is not None:
+                handed.ended, handed.trial = alone.ended, number
+                break
+        ran = time.perf_counter()
+        with self._judges.take(attempt.brief, attempt.submission) as judging:
+            handed.judge = judging.run
+            for claim, gradients in made:
+                handed.complete(claim, gradients)
+            outcome = _judge(judging.run, handed)
+            judging.well = handed.ended is None and "checks" in outcome
+        return handed, outcome, ran
+
+    def _alone(self, attempt: "_Attempt", number: int) -> Handed:
+        """One fresh trial in a process of its own; what it prints is nobody's to see."""
+        brief, trial = attempt.brief, attempt.trials[number]
+        for _ in range(2):
+            output = Output(keep_bytes=0, abort_bytes=attempt.output.abort_bytes)
+            with self._places.take("student", _budget(brief.task.limits)) as run:
+                run.give(brief.for_student(attempt.source, data(trial, silent=True)))
+                handed = converse(run, brief.task, [trial], output=output)
+            self._after(handed)
+            if not _starved(handed):
+                return handed
+        raise GraderFault(_STARVED)
 
     def run(self, task: Task, source: str) -> Report:
         """Execute on the lesson's data only and show what is printed; nothing is judged. Raises GraderFault."""
         begun = time.perf_counter()
-        output = _output(task)
         trials = draw_trials(task, "run")[:1]
-        with self._places.take("student", _budget(task.limits)) as run:
-            run.give(self._briefs.of(task).for_student(source, _data(trials[0])))
-            handed = _converse(run, task, trials, output=output)
-        self._after(handed)
+        for _ in range(2):
+            output = _output(task)
+            with self._places.take("student", _budget(task.limits)) as run:
+                run.give(self._briefs.of(task).for_student(source, data(trials[0])))
+                handed = converse(run, task, trials, output=output)
+            self._after(handed)
+            if not _starved(handed):
+                break
+        else:
+            raise GraderFault(_STARVED)
         took = _ms(time.perf_counter() - begun)
         return _run_report(task, handed, output=output, timing=Timing(run=took, total=took))
 
@@ -177,61 +211,23 @@ class Grader:
 
 
 def _budget(limits: Limits) -> Budget:
-    return Budget(limits.memory_mib, limits.wall_time_s)
+    return Budget(limits.memory_mib, limits.wall_time_s * _NET_TIMES)
 
 
 def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
 
 
-def _converse(run: Run, task: Task, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
-    """Lead a student's run, which has its order, through its trials; what it handed over until it ended."""
-    handed = Handed(judge)
-    _begin(run, output=output)
-    deadline = time.monotonic() + task.limits.wall_time_s
-    claim: Frame | None = None
-    order = Frame(FrameType.TRIAL, {})
-    try:
-        for number, trial in enumerate(trials):
-            made = (
-                run.listen(deadline=deadline, output=output) if number == 0 else run.converse(order, deadline=deadline)
-            )
-            claim = _expect(made, FrameType.CLAIM)
-            output.check()
-            probe = Frame(FrameType.PROBE, {"seed": trial.seed})
-            gradients = _expect(run.converse(probe, deadline=deadline), FrameType.GRADIENTS)
-            handed.complete(claim, gradients)
-            claim = None
-            if number + 1 < len(trials):
-                order = Frame(FrameType.TRIAL, {"trial": _data(trials[number + 1])})
-    except Ended as ended:
-        handed.ended = ended
-        if claim is not None:
-            handed.complete(claim, None)
-    return handed
+def _starved(handed: Handed) -> bool:
+    return handed.ended is not None and handed.ended.how == "starved"
 
 
-def _begin(run: Run, *, output: Output) -> None:
-    """
-    Until the walls are up and the starting code has run, whatever happens is ours or the author's.
-
-    The output is the student's from the first byte: by the time the frame is read here, their code may have printed.
-    """
-    try:
-        _expect(run.listen(deadline=time.monotonic() + START_TIME_S, output=output), FrameType.READY)
-    except Ended as ended:
-        raise GraderFault(f"a run ended before the student's code began ({ended.how}): {_text(output)}") from ended
-
-
-def _data(trial: TrialOrder) -> dict[str, Any]:
-    """What the student's process is told of a trial before its code has run on it: not the probe's seed."""
-    return {"draw": trial.draw}
-
-
-def _expect(frame: Frame, kind: FrameType) -> Frame:
-    if frame.type is not kind:
-        raise Ended("garbled")
-    return frame
+def _to_repeat(outcome: dict[str, Any], trials: int) -> list[int]:
+    """The trials that are to be run in a process of their own. Raises GraderFault."""
+    again = outcome.get("again", [])
+    if not isinstance(again, list) or not all(type(one) is int and 0 < one < trials for one in again):
+        raise GraderFault("the judge's outcome is not of the form agreed on")
+    return again
 
 
 def _judge(judge: Run, handed: Handed) -> dict[str, Any]:
@@ -279,7 +275,7 @@ def _report(
         tensors=shapes,
         timing_ms=timing,
         seed=seed,
-        note=sentence(verdict, ended, task.limits),
+        note=sentence(verdict, ended, task.limits, trial=handed.trial),
     )
 
 
@@ -357,8 +353,8 @@ def _run_report(task: Task, handed: Handed, *, output: Output, timing: Timing) -
 def _own_error(fault: dict[str, Any]) -> StudentError:
     line = fault.get("line")
     return StudentError(
-        type=_plain(str(fault.get("type", "Exception")))[:100],
-        message=_plain(str(fault.get("message", "")))[:2000],
+        type=plain(str(fault.get("type", "Exception")))[:100],
+        message=plain(str(fault.get("message", "")))[:2000],
         line=line if isinstance(line, int) and not isinstance(line, bool) else None,
         explanation="",
     )
@@ -367,19 +363,11 @@ def _own_error(fault: dict[str, Any]) -> StudentError:
 def _cleaned(value: Any) -> Any:  # noqa: ANN401  any JSON value
     """With every text in it made printable: what a student's exception says is quoted in many places."""
     if isinstance(value, str):
-        return _plain(value)
+        return plain(value)
     if isinstance(value, list):
         return [_cleaned(one) for one in value]
     return {name: _cleaned(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _text(output: Output) -> str:
-    return _plain(bytes(output.kept).decode("utf-8", "replace"))
-
-
-def _plain(text: str) -> str:
-    """Hostile text made printable: no NUL, no control characters but newline and tab, no lone surrogates."""
-    if text.isascii() and text.isprintable():
-        return text
-    visible = (one if one >= " " or one in "\n\t" else "�" for one in text.replace("\r\n", "\n"))
-    return "".join(visible).encode("utf-8", "replace").decode("utf-8")
+    return shown(output.kept, cut=output.truncated)

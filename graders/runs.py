@@ -33,7 +33,13 @@ class Ended(Exception):
     """A run is over without the frame that was waited for; `how` says why."""
 
     def __init__(self, how: str, *, status: int | None = None) -> None:
-        """`how`: time | memory | disk | output | gone | garbled. `status`: the wait status, where it is known."""
+        """
+        The end.
+
+        Args:
+            how: time | waiting | starved | memory | disk | output | gone | garbled.
+            status: the wait status, where it is known.
+        """
         super().__init__(how)
         self.how = how
         self.status = status
@@ -100,7 +106,9 @@ class Run:
         self._pidfd, self._limit, self._reap, self._bury = pidfd, limit, reap, bury
         self._job, self._answer, self._output = pipes.job, pipes.answer, pipes.output
         # the fork server may live in a namespace where the process has another number
-        self._statm = os.open(f"/proc/{_number(pidfd)}/statm", os.O_RDONLY | os.O_CLOEXEC)
+        self.process_id = _number(pidfd)
+        self._statm = os.open(f"/proc/{self.process_id}/statm", os.O_RDONLY | os.O_CLOEXEC)
+        self.check_time: Callable[[], None] | None = None  # looked at beside the deadline; raises Ended
         self._ended = False
         self._sink: Output | None = None
         self._ready = select.poll()
@@ -241,6 +249,8 @@ class Run:
         """The watch that a run cannot reach: time, memory and output, from outside. Raises Ended."""
         if time.monotonic() >= deadline:
             raise Ended("time")
+        if self.check_time is not None:
+            self.check_time()
         if output is not None:
             output.check()
         with contextlib.suppress(OSError, ValueError):

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from safetensors import TensorSpec, serialize
 
-from graders.student.execution import FILE, Ended
+from graders.student.execution import Ended
+from graders.student.main_module import FILE
 from graders.wire import Frame, FrameType
 
 MAX_ELEMENTS = 1 << 20
@@ -39,7 +40,8 @@ def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended) -> Frame:
     """The state of the student's names after one trial, and how it ended."""
     look, fault = _Look(), ended.fault
     looks = {"table": look.at_table, "value": look.at_value, "tensor": look.at}
-    outputs = {wanted["name"]: looks[wanted["kind"]](names, wanted["name"]) for wanted in order["outputs"]}
+    made = names if ended.values is None else ended.values
+    outputs = {wanted["name"]: looks[wanted["kind"]](made, wanted["name"]) for wanted in order["outputs"]}
     inputs = {name: look.at(names, name) for name in order["inputs"]}
     operands = (fault or {}).pop("operands", {})
     if fault is not None:
@@ -51,6 +53,7 @@ def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended) -> Frame:
         "inputs": inputs,
         "fault": fault,
         "probed": ended.probed,
+        "exited": ended.exited,
         "printed": ended.printed,
         "defined": _functions(names, list(outputs)),
     }

@@ -7,6 +7,7 @@ What a student's process does from its first moment: rehearse while there is tim
 import gc
 import os
 import random
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch._dynamo  # seconds, which the first optimiser or checkpoint of a ru
 from graders import wire
 from graders.student import execution, rehearsal
 from graders.student.course import StudentRun
+from graders.student.process_state import ProcessState
 from graders.texts import Texts
 from graders.wire import Frame, FrameType
 
@@ -53,16 +55,22 @@ def main(inlet: int, outlet: int) -> None:
     torch.get_num_threads()  # as torch itself wants it done in a fork
     if not wire.waiting(inlet):
         rehearsal.rehearse()
-    order = wire.receive(inlet)
     random.seed()
     torch.default_generator.manual_seed(int.from_bytes(os.urandom(7), "little"))
+    sys.argv = ["main.py"]
+    sys.orig_argv = ["python", "main.py"]
+    state = ProcessState()
+    order = wire.receive(inlet)
 
     def ready() -> None:
         wire.send(outlet, Frame(FrameType.READY, {}))
         _UNDERWAY.append(True)
 
+    def probing() -> None:
+        wire.send(outlet, Frame(FrameType.PROBING, {}))
+
     program, texts = execution.Program(order.body["source"]), Texts(order.tensors)
-    run = StudentRun(order.body, program, ready=ready, texts=texts)
+    run = StudentRun(order.body, program, ready=ready, probing=probing, texts=texts, state=state)
     trial: dict[str, Any] | None = order.body["trial"]
     while trial is not None:
         wire.send(outlet, run.execute(trial))

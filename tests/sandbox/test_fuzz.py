@@ -20,6 +20,7 @@ from graders.judge.claimed import Claim, ClaimRefused, read
 from graders.report import Report, Timing
 from graders.runs import Output
 from graders.student import rehearsal as running
+from graders.student_session import Handed
 from graders.task import Check, Task
 from graders.wire import HEADER, MAGIC, MAX_JSON_BYTES, MAX_TENSOR_BYTES, Frame, FrameRefused, decode_body, read_header
 
@@ -89,7 +90,7 @@ def test_outcome_is_read_or_is_our_fault(seed: int) -> None:
     outcome = parent._cleaned(spoilt(random.Random(seed), honest_outcome()))  # noqa: SLF001
     output, timing = Output(9, 9), Timing()
     with contextlib.suppress(GraderFault):
-        report = parent._report(TASK, parent.Handed(), outcome, output=output, timing=timing, seed="0")  # noqa: SLF001  where all outcomes come through
+        report = parent._report(TASK, Handed(), outcome, output=output, timing=timing, seed="0")  # noqa: SLF001  where all outcomes come through
         assert isinstance(report, Report)
         json.dumps(report.to_json(), allow_nan=False).encode()
         assert {type(text) for one in report.checks for text in (one.id, one.title, one.message)} <= {str}
