@@ -9,7 +9,7 @@ can use its time up, and they are told apart, because they are not the same pers
     starved      seconds in which it was ready and no processor was free, by the scheduler's own count
 
 The limit goes by computing. Waiting may take 1.75 times as long, for a program may have to wait for a disk that is not
-its own. What it was starved of is nobody's fault: it is not counted, and a run that has come to nothing after six times
+its own. What it was starved of is nobody's fault: it is not counted, and a run that has come to nothing after ten times
 the limit by the clock is tried again instead of judged.
 
 Nothing is read as long as less than the limit has passed by the clock, which is so in nearly every run.
@@ -21,7 +21,7 @@ import time
 from graders.runs import Ended
 
 _WAITING_TIMES = 1.75
-_CLOCK_TIMES = 6
+_CLOCK_TIMES = 10
 _NS = 1e-9
 _PROCESS_CLOCK = 2  # of the kernel's clocks of a process, the one of the scheduler
 
