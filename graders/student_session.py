@@ -20,6 +20,7 @@ from graders.warm import JUDGE_PIPE_BYTES
 from graders.wire import Frame, FrameType
 
 _AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
+_MORE_STEPS = 3  # the probe; and where that needs a graph that is gone, the student's code and the probe once more
 _NET_TIMES = 12  # of the limit by the clock: past what `TimeLimit` allows
 
 
@@ -110,9 +111,11 @@ class _Session:
         deadline = self._step()
         if trial is not None:
             self._run.send(Frame(FrameType.TRIAL, {"trial": data(trial)}), deadline=deadline)
-        made = self._run.listen(deadline=deadline, output=self._output if trial is None else None)
-        if made.type is FrameType.PROBING and self._probes:
-            made = self._run.listen(deadline=self._step(), output=self._output if trial is None else None)
+        output = self._output if trial is None else None
+        made = self._run.listen(deadline=deadline, output=output)
+        for _ in range(_MORE_STEPS if self._probes else 0):
+            if made.type is FrameType.PROBING:
+                made = self._run.listen(deadline=self._step(), output=output)
         self._output.check()
         return _expect(made, FrameType.CLAIM)
 

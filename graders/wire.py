@@ -36,7 +36,7 @@ class FrameType(IntEnum):
     OUTCOME = 7  # judge -> parent
     END = 9  # parent -> judge: no more claims come
     COMPILE = 10  # parent -> judge: compile this exercise's texts, instead of a job
-    PROBING = 12  # student -> parent: the student's code has come to an end; the author's probe runs from now on
+    PROBING = 12  # student -> parent: the next step of a trial begins, most often the author's probe
     COMPILED = 11  # judge -> parent: the texts, to be sent along with later jobs
 
 

@@ -27,7 +27,7 @@ class StudentRun:
         program: execution.Program,
         *,
         ready: Callable[[], None],
-        probing: Callable[[], None] | None = None,
+        probing: Callable[[], None] = lambda: None,
         folders: bool = True,
         texts: Texts | None = None,
         state: ProcessState | None = None,
@@ -39,12 +39,13 @@ class StudentRun:
             order: what `Task.student_part` gives.
             program: the student's.
             ready: called once, right before the student's code runs for the first time.
-            probing: called in each trial right before the author's probe runs.
+            probing: called in each trial when the next of its steps begins: the author's probe, or all of it once more.
             folders: run each trial in an empty folder: the present one, or once there is something in it, one below.
             texts: those of the author's that are compiled already.
             state: the process's, to which each trial goes back; None for the present one.
         """
         self._order, self._program, self._ready, self._probing = order, program, ready, probing
+        self._answering = False
         self._setup = Setup(order["setup"], order["require"], texts)
         self._probe = probe.Probe(order["probe"], texts)
         self._redefined = frozenset(order["redefined"])
@@ -64,6 +65,7 @@ class StudentRun:
         names, ended = self._run(keep_graphs=False)
         if probe.graph_was_freed(ended):
             self._silence()  # as `gradients` does, for the author's own look
+            self._probing()
             names, again = self._run(keep_graphs=True)
             ended = replace(again, printed=ended.printed)
         self._names = names if ended.values is None else ended.values
@@ -89,7 +91,7 @@ class StudentRun:
                 redefined=self._redefined,
                 time_s=self._order["wall_time_s"],
                 shown_bytes=self._shown_bytes,
-                probing=self._probing,
+                probing=self._probing if not self._answering else None,
             )
         self._program.streams.close()
         return names, ended
@@ -115,7 +117,9 @@ class StudentRun:
             if claims.graph_was_freed(found):
                 # the student called backward() and its graph is gone: right all the same, so run it once more
                 self._silence()
+                self._answering = True
                 names, ended = self._run(keep_graphs=True)
+                self._answering = False
                 self._names = names if ended.values is None else ended.values
                 found = claims.gradients(self._names, self._order["gradients"], seed)
             return claims.gradient_frame(found)
