@@ -32,17 +32,19 @@ _FOLDER_BYTES, _FOLDER_FILES = 64 * _MIB, 1000
 class Ended(Exception):
     """A run is over without the frame that was waited for; `how` says why."""
 
-    def __init__(self, how: str, *, status: int | None = None) -> None:
+    def __init__(self, how: str, *, status: int | None = None, line: int | None = None) -> None:
         """
         The end.
 
         Args:
             how: time | waiting | starved | memory | disk | output | gone | garbled.
             status: the wait status, where it is known.
+            line: of the student's code that ended it, where that is known.
         """
         super().__init__(how)
         self.how = how
         self.status = status
+        self.line = line
 
 
 @dataclass

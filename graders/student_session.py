@@ -13,7 +13,7 @@ from graders.faults import GraderFault
 from graders.judges import JUDGE_TIME_S
 from graders.plain_text import shown
 from graders.runs import START_TIME_S, Ended, Output, Run
-from graders.task import Task
+from graders.task import MAX_SOURCE_BYTES, Task
 from graders.time_limit import TimeLimit
 from graders.trials import TrialOrder
 from graders.warm import JUDGE_PIPE_BYTES
@@ -154,6 +154,9 @@ def data(trial: TrialOrder, *, silent: bool = False) -> dict[str, Any]:
 
 
 def _expect(frame: Frame, kind: FrameType) -> Frame:
+    if frame.type is FrameType.LEFT:
+        line = frame.body.get("line")
+        raise Ended("gone", status=0, line=line if type(line) is int and 0 < line <= MAX_SOURCE_BYTES else None)
     if frame.type is not kind:
         raise Ended("garbled")
     return frame

@@ -68,7 +68,7 @@ def _too_long(ended: Ended | None, limits: Limits, trial: int) -> str:
     if ended is not None and ended.how == "waiting":
         return (
             f"Your code was waiting, without computing anything, for longer than the {limits.wall_time_s:g} seconds "
-            f"that a run has, and was ended.{data} Is there a sleep in it, or does it wait for what never comes?"
+            f"that a run has, and was ended.{data} Is there a sleep, a lock or a loop that waits for what never comes?"
         )
     return (
         f"Your code was still running after {limits.wall_time_s:g} seconds of computing and was ended.{data} Is there "
@@ -82,4 +82,5 @@ def _how(ended: Ended | None) -> str:
     number = ended.status & 0x7F if ended.status is not None else 0
     if number in signal.Signals._value2member_map_:
         return f" ({signal.Signals(number).name})"
-    return " (it was told to exit at once)"
+    where = f" by line {ended.line}" if ended.line else ""
+    return f" (it was told to exit at once{where})"

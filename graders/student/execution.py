@@ -21,7 +21,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -46,15 +46,18 @@ class Ended:
     values: dict[str, Any] | None = None  # what the outputs are taken from, if not the student's names
 
 
-class ExitAtOnce(SystemExit):
-    """`os._exit` in a student's code: the end of the program, but not of the process that has to tell of it."""
-
-
 class Program:
     """The student's text, compiled once, run on every trial."""
 
-    def __init__(self, source: str) -> None:
-        """Parse and compile; a text that does not parse is kept as its fault."""
+    def __init__(self, source: str, *, leaving: Callable[[int], None] = lambda _: None) -> None:
+        """
+        Parse and compile; a text that does not parse is kept as its fault.
+
+        Args:
+            source: the text.
+            leaving: told of the line that ends the whole process at once.
+        """
+        self._leaving = leaving
         self._code: types.CodeType | None = None
         self._fault: Fault | None = None
         self.streams = Streams(shown_bytes=0)
@@ -102,16 +105,19 @@ class Program:
 
     @contextlib.contextmanager
     def exits(self) -> Iterator[None]:
-        """While it holds, `os._exit` is an end that can be told of; in another thread it still ends the process."""
-        exit_, main, streams = os._exit, threading.get_ident(), self.streams
+        """While it holds, `os._exit` loses no words, and says which line called it unless another thread did."""
+        exit_, main, streams, leaving = os._exit, threading.get_ident(), self.streams, self._leaving
 
-        def leave(status: int) -> None:
+        def leave(status: int) -> NoReturn:
             streams.flush()
-            if threading.get_ident() != main:
-                exit_(status)
-            raise ExitAtOnce(status)
+            frame: types.FrameType | None = sys._getframe(1)  # noqa: SLF001  no other way to the caller's line
+            while frame is not None and frame.f_code.co_filename != FILE:
+                frame = frame.f_back
+            if frame is not None and threading.get_ident() == main:
+                leaving(frame.f_lineno)
+            exit_(status)
 
-        os._exit = leave  # type: ignore[assignment]
+        os._exit = leave
         try:
             yield
         finally:

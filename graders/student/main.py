@@ -69,7 +69,10 @@ def main(inlet: int, outlet: int) -> None:
     def probing() -> None:
         wire.send(outlet, Frame(FrameType.PROBING, {}))
 
-    program, texts = execution.Program(order.body["source"]), Texts(order.tensors)
+    def leaving(line: int) -> None:
+        wire.send(outlet, Frame(FrameType.LEFT, {"line": line}))
+
+    program, texts = execution.Program(order.body["source"], leaving=leaving), Texts(order.tensors)
     run = StudentRun(order.body, program, ready=ready, probing=probing, texts=texts, state=state)
     trial: dict[str, Any] | None = order.body["trial"]
     while trial is not None:

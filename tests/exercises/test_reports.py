@@ -56,7 +56,7 @@ LEFT_BEHIND = {
     "logger.addHandler(logging.StreamHandler())\n",
     "memory": "torch.kept = [*getattr(torch, 'kept', []), torch.ones(60_000_000)]\n",
 }
-EXITS = ["exit()", "quit()", "import sys; sys.exit(1)", "import os; os._exit(3)", "raise SystemExit('done')"]
+EXITS = ["exit()", "quit()", "import sys; sys.exit(1)", "raise SystemExit('done')"]
 PROBED = Task(
     exercise="probed",
     version=1,
@@ -165,6 +165,13 @@ def test_early_exit_is_told_with_its_line(grade: Grade, leaving: str) -> None:
     told = {one.id: one.message for one in report.checks}
     assert told["position-table"].startswith("Line 2 (`")
     assert states(report)["pos"] == "not_run"
+
+
+def test_exit_behind_the_harness_is_told_with_its_line(grade: Grade) -> None:
+    """`os._exit` ends all of the process; its words are not lost, and its line is said."""
+    report = grade("import os\ndef leave():\n    os._exit(3)\nprint('bye', end='')\nleave()\n")
+    assert (report.verdict, report.output) == (Verdict.CRASHED, "bye")
+    assert "exit at once by line 3" in report.note
 
 
 def test_reported_early_exit_is_told_with_its_line(grade_file: GradeFile) -> None:
