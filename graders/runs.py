@@ -35,17 +35,20 @@ _FOLDER_BYTES, _FOLDER_FILES = 64 * _MIB, 1000
 class Ended(Exception):
     """A run is over without the frame that was waited for; `how` says why."""
 
-    def __init__(self, how: str, *, status: int | None = None) -> None:
+    def __init__(self, how: str, *, status: int | None = None, line: int | None = None) -> None:
         """
         How it ended.
 
         Args:
-            how: time | cpu | memory | disk | output | gone | garbled; unjudged | costly: a judge could not look at it.
+            how: time | waiting | starved | cpu | memory | disk | output | gone | garbled; unjudged | costly: a judge
+                could not look at it.
             status: the wait status, where it is known.
+            line: of the student's code that ended it, where that is known.
         """
         super().__init__(how)
         self.how = how
         self.status = status
+        self.line = line
 
 
 @dataclass
@@ -109,10 +112,12 @@ class Run:
         self._pidfd, self._limit, self._reap, self._bury = pidfd, limit, reap, bury
         self._job, self._answer, self._output = pipes.job, pipes.answer, pipes.output
         # the fork server may live in a namespace where the process has another number
+        self.process_id = _number(pidfd)
         self._statm, self._stat = (
-            os.open(f"/proc/{_number(pidfd)}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("statm", "stat")
+            os.open(f"/proc/{self.process_id}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("statm", "stat")
         )
         self._cpu_until_s = math.inf
+        self.check_time: Callable[[], None] | None = None  # looked at beside the deadline; raises Ended
         self._ended = False
         self._sink: Output | None = None
         self._ready = select.poll()
@@ -253,6 +258,8 @@ class Run:
         """The watch that a run cannot reach: time, memory and output, from outside. Raises Ended."""
         if time.monotonic() >= deadline:
             raise Ended("time")
+        if self.check_time is not None:
+            self.check_time()
         if output is not None:
             output.check()
         with contextlib.suppress(OSError, ValueError):

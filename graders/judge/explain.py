@@ -62,7 +62,12 @@ def _product(_: Fault, match: re.Match[str]) -> str:
     )
 
 
-def _missing_name(_: Fault, match: re.Match[str]) -> str:
+def _missing_name(fault: Fault, match: re.Match[str]) -> str:
+    if fault.on_self:
+        return (
+            f"Nothing is called `{match[1]}` in this method. What `__init__` keeps for the object is on `self`: write "
+            f"`self.{match[1]}`."
+        )
     return (
         f"Nothing is called `{match[1]}` at this point. Is it spelled so above, is it made before this line, and "
         "is it imported?"

@@ -40,7 +40,7 @@ rlimits             endless CPU, big files, many descriptors, cores, the heap, t
 identity            (root only) being the server's user, or another slot's; all capabilities but, where
                     Python lies in a closed folder, reading past permissions
 bubblewrap          (where it can be had) seeing the machine at all: its processes, network, files
-outside watch       wall time, resident memory, files written (64 MiB, 1000 files), bytes printed:
+outside watch       time (computing, waiting), resident memory, files written (64 MiB, 1000 files), bytes printed:
                     kept by the parent, which a run cannot reach; it kills by pidfd
 one pipe, capped    any other way out; the first complete frame of the right kind is the answer
 PDEATHSIG           a run whose zygote or worker died

@@ -12,7 +12,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     of, to = trial.made(check.of), trial.made(check.to)
     if of.kind != "tensor" or to.kind != "table":
         lacking = check.of if of.kind != "tensor" else check.to
-        return not_run(f"`{lacking}` is needed to see which rows of `{check.to}` learn.")
+        return trial.needed(lacking, f"to see which rows of `{check.to}` learn")
     found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
     if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
         return failed(why_cut(check, of, to))
