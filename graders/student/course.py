@@ -98,7 +98,8 @@ class StudentRun:
 
     def _begin_anew(self) -> None:
         """What a trial has switched, seeded or written, the next one does not find."""
-        self._state.restore()
+        if self._begun:
+            self._state.restore()
         self._state.restore_torch()
         if self._folders:
             os.chdir(self._empty_folder())
