@@ -2,17 +2,19 @@
 What a program switches in its process beside its own names, and how that is undone before the next trial.
 
 Here is what is plain and costs microseconds: settings of Python, torch and numpy that are read and written in one
-step. It is not all that can leak from a trial into the next one, and need not be: where a trial fails after another has
-run in its process, it is run again in a process of its own (`graders.grader`), and only what fails there counts.
+step. It is not all that can leak from a trial into the next one, and need not be: where a trial fails after another
+has run in its process, it is run again in a process of its own (`graders.grader`), and only what fails there counts.
+What is looked at here is what hardly anything else touches: to go through the table of modules would copy a page of
+memory for each.
 """
 
+import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, looked up in Python
 import builtins
 import contextlib
 import gc
 import logging
 import os
 import random
-import signal
 import sys
 import threading
 import warnings
@@ -20,8 +22,9 @@ import warnings
 import numpy as np
 import torch
 
-_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-_SIGNALS = tuple(signal.valid_signals())
+_TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
+_SIGNALS = tuple(sorted(_signal.valid_signals()))
+_TENSORS_PRINTED = torch._tensor_str.PRINT_OPTS  # noqa: SLF001  set, but not told, by a function of torch's
 
 
 class ProcessState:
@@ -31,14 +34,14 @@ class ProcessState:
         """As they are."""
         self._randomness = random.getstate(), torch.get_rng_state(), np.random.get_state()  # noqa: NPY002  the global one
         self._builtins = dict(vars(builtins))
-        self._modules = dict(sys.modules)
         self._environment = dict(os.environ)
         self._path, self._recursion_limit = list(sys.path), sys.getrecursionlimit()
         self._stdin = sys.stdin
         self._warnings = list(warnings.filters), warnings.showwarning
         self._logging = logging.root.level, list(logging.root.handlers)
-        self._handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+        self._handlers = {number: _signal.getsignal(number) for number in _SIGNALS}
         self._numpy_errors = np.geterr()
+        self._arrays_printed, self._tensors_printed = np.get_printoptions(), dict(vars(_TENSORS_PRINTED))
 
     def restore(self) -> None:
         """Undo what can be undone; what a student has put out of reach stays as it is."""
@@ -69,8 +72,8 @@ class ProcessState:
         sys.stdin = open(0, encoding="utf-8", closefd=False) if self._stdin.closed else self._stdin  # noqa: SIM115
 
     def _restore_tables(self) -> None:
-        vars(builtins).update(self._builtins)
-        sys.modules.update(self._modules)
+        if vars(builtins) != self._builtins:
+            vars(builtins).update(self._builtins)
         if dict(os.environ) != self._environment:
             os.environ.clear()
             os.environ.update(self._environment)
@@ -85,16 +88,18 @@ class ProcessState:
 
     def _restore_signals(self) -> None:
         for timer in _TIMERS:
-            signal.setitimer(timer, 0)
+            _signal.setitimer(timer, 0)
         for number, handler in self._handlers.items():
-            if handler is not None and signal.getsignal(number) is not handler:
-                signal.signal(number, handler)
+            if handler is not None and _signal.getsignal(number) is not handler:
+                _signal.signal(number, handler)
 
     def _restore_numbers(self) -> None:
         np.random.set_state(self._randomness[2])  # noqa: NPY002
         np.seterr(**self._numpy_errors)
-        np.set_printoptions(edgeitems=3, threshold=1000, precision=8, linewidth=75, suppress=False)
-        torch.set_printoptions(profile="default", sci_mode=None)  # type: ignore[no-untyped-call]
+        if np.get_printoptions() != self._arrays_printed:
+            np.set_printoptions(**self._arrays_printed)
+        if vars(_TENSORS_PRINTED) != self._tensors_printed:
+            vars(_TENSORS_PRINTED).update(self._tensors_printed)
         if torch.get_num_threads() != 1:
             torch.set_num_threads(1)
         if torch.are_deterministic_algorithms_enabled():
