@@ -16,7 +16,7 @@ from graders.sandbox import identity, landlock, limits, privileges, syscalls
 
 # torch prints a line at its first operation if it cannot read what the processor can do
 _PROCESSOR_FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
-_DEVICES = ("/dev/urandom", "/dev/zero")
+_DEVICES = ("/dev/urandom",)  # not /dev/zero: mapped and shared, it is memory that no limit counts
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/localtime", "/usr/share/zoneinfo")
 
 

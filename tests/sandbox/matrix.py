@@ -25,6 +25,7 @@ UID = 39_999  # nobody's, and none that slots get
 TESTS = (
     "test_attacks",
     "test_bad_input",
+    "test_concurrency",
     "test_escape",
     "test_exhaustion",
     "test_forging",
