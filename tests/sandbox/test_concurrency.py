@@ -30,7 +30,8 @@ WORKS = {
         "print(asyncio.run(go()))"
     ),
     "a group of tasks": (
-        "async def go():\n    async with asyncio.TaskGroup() as group: made = group.create_task(asyncio.sleep(0.001, 3))\n"
+        "async def go():\n    async with asyncio.TaskGroup() as group:\n"
+        "        made = group.create_task(asyncio.sleep(0.001, 3))\n"
         "    return made.result()\nprint(asyncio.run(go()))"
     ),
     "a queue and a deadline": (

@@ -56,7 +56,8 @@ def test_student_cannot_take_all_memory(run: Run, code: str) -> None:
     assert run(code).verdict is Verdict.MEMORY_LIMIT
 
 
-MAP = "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.mmap.restype = ctypes.c_void_p\n" + (
+MAP = (
+    "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.mmap.restype = ctypes.c_void_p\n"
     "def mapped(kind, size=2**20, fd=-1):\n"
     "    address = libc.mmap(None, ctypes.c_size_t(size), 3, kind, fd, ctypes.c_long(0))\n"
     "    return None if address == ctypes.c_void_p(-1).value else address\n"
@@ -79,7 +80,8 @@ def test_student_cannot_map_the_zero_device_shared(run: Run) -> None:
 def test_memory_that_is_honest_is_mapped(run: Run) -> None:
     """Private maps, maps of files and a shared page all work."""
     code = (
-        "import mmap\nmmap.mmap(-1, 2**20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)[5] = 1\nmmap.mmap(-1, 4096)[5] = 1\n"
+        "import mmap\nmmap.mmap(-1, 2**20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)[5] = 1\n"
+        "mmap.mmap(-1, 4096)[5] = 1\n"
         "f = open('f', 'w+b')\nf.truncate(2**20)\nm = mmap.mmap(f.fileno(), 0)\nm[5] = 1\nprint(m[5])"
     )
     assert run(code).output == "1\n"
