@@ -6,7 +6,9 @@ a secret. It runs no student's and no author's code, opens no database, has one 
 with its parent over one socket, which every fork closes before anything else. There are two of
 them, so that what the judge knows is not even in the memory of a student's process.
 
-The protocol, one JSON message a packet:
+The protocol, one JSON message a packet; before all others the compiled lists of system calls:
+
+    {"strict": base64, "forking": base64}, or {} where there are none
 
     {"do": "fork", "scratch": …, "uid": …, "memory_mib": …, "wall_time_s": …} + 3 descriptors (job, answer, output)
         -> {"pid": …} + 1 pidfd
@@ -15,6 +17,7 @@ The protocol, one JSON message a packet:
     {"do": "hello"}           -> {"resident": bytes}
 """
 
+import base64
 import gc
 import json
 import os
@@ -55,7 +58,7 @@ class Surroundings:
     """Where a warm process finds itself."""
 
     descriptor: int  # of the socket to the parent
-    packages: str  # the folder that torch is in
+    packages: str  # the folder of links to torch and what it needs
     scratch: str  # the folder in which runs get their own
     own_world: bool  # are we in namespaces of our own? Then /proc shows nobody else, and may be read
     unsafe: bool = False  # go on without walls that this machine lacks
@@ -64,9 +67,16 @@ class Surroundings:
 def serve(entry: Entry, around: Surroundings) -> None:
     """Warm up, then fork whenever asked, until the parent closes the socket."""
     _offer_exit()
+    control = socket.socket(fileno=around.descriptor)
+    programs = {kind: base64.b64decode(text) for kind, text in json.loads(control.recv(_MESSAGE_BYTES)).items()}
     entry.warm_up()
-    libraries = [str(Path(os.__file__).parent), around.packages]
-    walls = Walls.prepare(libraries, scratch=around.scratch, own_world=around.own_world, unsafe=around.unsafe)
+    walls = Walls.prepare(
+        Path(around.packages),
+        scratch=Path(around.scratch),
+        own_world=around.own_world,
+        program=programs.get("strict"),
+        unsafe=around.unsafe,
+    )
     tempfile.tempdir = None  # a run finds its own, by TMPDIR
     signal.signal(signal.SIGINT, signal.default_int_handler)  # for the runs: another may have been inherited
     _hide_platform()
@@ -74,7 +84,6 @@ def serve(entry: Entry, around: Surroundings) -> None:
     gc.freeze()  # else the first collection in a fork copies every page of the heap
     holes.fill()
     huge_pages.collapse()
-    control = socket.socket(fileno=around.descriptor)
     unburied: set[int] = set()
     while True:
         message, received, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS)
@@ -111,17 +120,18 @@ def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *,
     # Made before the fork is what can be: a page that is written to after it has to be copied. What libraries keep
     # for themselves, caches and temporary files, goes into the run's own folder.
     os.environ.update({"HOME": order["scratch"], "TMPDIR": order["scratch"]})
-    ruleset = walls.files.ruleset(order["scratch"]) if walls.files is not None else None
+    own = [walls.files.ruleset(order["scratch"])] if walls.files is not None else []
     pid = os.fork()
     if pid == 0:
         try:
             control.close()
-            _become_run(order, received, ruleset, walls=walls, entry=entry, parent=me)
+            rulesets = [*own, *([] if walls.files is None else [walls.files.common])]
+            _become_run(order, received, rulesets, walls=walls, entry=entry, parent=me)
         except BaseException:  # noqa: BLE001  whatever happens, a fork never returns into the loop
             if not entry.underway():
                 traceback.print_exc()  # for the parent, as the reason of a grader fault
         os._exit(_FAULT_STATUS)
-    for one in (*received, *([] if ruleset is None else [ruleset])):
+    for one in (*received, *own):
         os.close(one)
     pidfd = os.pidfd_open(pid)  # cannot be stale: only this process reaps
     socket.send_fds(control, [json.dumps({"pid": pid}).encode()], [pidfd])
@@ -129,15 +139,15 @@ def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *,
 
 
 def _become_run(
-    order: dict[str, Any], received: list[int], ruleset: int | None, *, walls: Walls, entry: Entry, parent: int
+    order: dict[str, Any], received: list[int], rulesets: list[int], *, walls: Walls, entry: Entry, parent: int
 ) -> None:
     privileges.die_with_parent(parent)
     os.setpgid(0, 0)  # not setsid: a session costs milliseconds, and the warm process has left its parent's already
     inlet, outlet, printed = received
     os.chdir(order["scratch"])  # before the user changes: the way there may be open to us only
-    descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, ruleset=ruleset)
+    descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, others=rulesets)
     walls.enclose(
-        None if ruleset is None else descriptors.RULESET,
+        descriptors.RULESETS[: len(rulesets)],
         uid=order["uid"],
         memory_mib=order["memory_mib"],
         wall_time_s=order["wall_time_s"],

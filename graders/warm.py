@@ -1,24 +1,24 @@
 """The parent's side of a warm process: starting it, asking it for forks, ending it."""
 
+import base64
 import contextlib
 import fcntl
 import json
 import os
 import socket
 import subprocess
-import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graders.faults import GraderFault
 from graders.runs import Limit, Pipes, Run
-from graders.sandbox import bubblewrap
+from graders.sandbox import bubblewrap, libraries, policy
 
 _START_TIME_S = 60.0  # importing torch on a slow machine
 _ANSWER_TIME_S = 10.0
 _MIB = 1024 * 1024
+_VIEW = "packages"  # in the scratch folder, links to what runs may read
 JUDGE_PIPE_BYTES = 1024 * 1024  # what any process may give a pipe on a kernel as it comes
 
 # Huge pages make the fork of a torch process several times cheaper; nothing else is in there.
@@ -55,16 +55,26 @@ class ForkOrder:
 
 def _command(role: str, socket_: int, scratch: Path, *, namespaces: bool, unsafe: bool) -> list[str]:
     """How a warm process is started."""
-    packages, here = Path(sysconfig.get_path("purelib")).resolve(), Path(__file__).resolve().parent
-    interpreter = str(Path(sys.executable).resolve())  # not the environment's link to it, which needs its folder
+    here, view = Path(__file__).resolve().parent, scratch / _VIEW
+    interpreter = str(libraries.interpreter())  # not the environment's link to it, which needs its folder
     command = [interpreter, "-P", "-S", "-B", "-s", str(here / "zygote.py"), role, str(socket_)]
-    command += [str(packages), str(scratch)]
+    command += [str(view), str(scratch)]
     command += ["unsafe"] if unsafe else []
     if not namespaces:
         return command
     command.append("own-world")
-    visible = [*bubblewrap.interpreter_files(), packages, here]
-    return bubblewrap.wrapped(command, visible=visible, writable=scratch)
+    return bubblewrap.wrapped(command, visible=[*libraries.packages(), here], writable=scratch)
+
+
+def _programs(*, unsafe: bool) -> dict[str, str]:
+    """The lists of system calls, for its first message. Raises OSError."""
+    try:
+        kinds = {"strict": policy.compile_filter(), "forking": policy.compile_filter(forks=True)}
+    except OSError:
+        if not unsafe:
+            raise
+        return {}
+    return {kind: base64.b64encode(program).decode() for kind, program in kinds.items()}
 
 
 class WarmProcess:
@@ -79,7 +89,15 @@ class WarmProcess:
             scratch: the folder in which runs get their own.
             namespaces: put it into a world of its own, by bubblewrap.
             unsafe: let it do without walls that this machine lacks.
+
+        Raises:
+            GraderFault: a wall cannot be prepared.
         """
+        try:
+            libraries.make_view(scratch.resolve() / _VIEW)
+            programs = _programs(unsafe=unsafe)
+        except OSError as fault:
+            raise GraderFault(f"a warm process cannot be started: {fault}") from fault
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
             _command(role, theirs.fileno(), scratch.resolve(), namespaces=namespaces, unsafe=unsafe),
@@ -89,6 +107,7 @@ class WarmProcess:
             start_new_session=True,
         )
         theirs.close()
+        ours.send(json.dumps(programs).encode())
         self._control = ours
         self._broken = False
         self.role = role

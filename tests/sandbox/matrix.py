@@ -31,6 +31,7 @@ TESTS = (
     "test_forging",
     "test_judges",
     "test_leaks",
+    "test_reading",
     "test_walls",
 )
 
