@@ -11,7 +11,7 @@ The protocol, one JSON message a packet; before all others the compiled lists of
     {"strict": base64, "forking": base64}, or {} where there are none
 
     {"do": "fork", "scratch": …, "uid": …, "memory_mib": …, "wall_time_s": …} + 3 descriptors (job, answer, output)
-        -> {"pid": …} + 1 pidfd
+        -> {"pid": …} + 1 pidfd, and 1 descriptor of its folder if that is a file system of its own
     {"do": "reap", "pid": …}  -> {"status": wait status}      blocks until it is gone
     {"do": "bury", "pid": …}  -> no answer: reaped when it is gone
     {"do": "hello"}           -> {"resident": bytes}
@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from graders import holes, huge_pages
-from graders.sandbox import descriptors, privileges
+from graders.sandbox import descriptors, disk, privileges
 from graders.sandbox.walls import Walls
 
 _MESSAGE_BYTES = 64 * 1024
@@ -120,6 +120,7 @@ def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *,
     # Made before the fork is what can be: a page that is written to after it has to be copied. What libraries keep
     # for themselves, caches and temporary files, goes into the run's own folder.
     os.environ.update({"HOME": order["scratch"], "TMPDIR": order["scratch"]})
+    folder = [_sized(order)] if walls.mounts else []
     own = [walls.files.ruleset(order["scratch"])] if walls.files is not None else []
     pid = os.fork()
     if pid == 0:
@@ -131,11 +132,16 @@ def _fork(control: socket.socket, order: dict[str, Any], received: list[int], *,
             if not entry.underway():
                 traceback.print_exc()  # for the parent, as the reason of a grader fault
         os._exit(_FAULT_STATUS)
-    for one in (*received, *own):
-        os.close(one)
     pidfd = os.pidfd_open(pid)  # cannot be stale: only this process reaps
-    socket.send_fds(control, [json.dumps({"pid": pid}).encode()], [pidfd])
-    os.close(pidfd)
+    socket.send_fds(control, [json.dumps({"pid": pid}).encode()], [pidfd, *folder])
+    for one in (*received, *own, *folder, pidfd):
+        os.close(one)
+
+
+def _sized(order: dict[str, Any]) -> int:
+    """Give the run's folder a file system of its own, before any rule names it; a descriptor of it for the parent."""
+    disk.mount(Path(order["scratch"]), order["uid"])
+    return os.open(order["scratch"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _become_run(

@@ -56,7 +56,7 @@ class Judging:
         """Is it as good as a new one?"""
         try:
             now_bytes = self.run.resident_bytes(files=False)
-            clean = not self.place.written_in()
+            clean = not self.run.written()
         except (OSError, ValueError):
             return False  # gone, or closed to us
         self.first_bytes = self.first_bytes or now_bytes

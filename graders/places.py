@@ -41,10 +41,6 @@ class Place:
     folder: Path
     budget: Budget
 
-    def written_in(self) -> bool:
-        """Is there anything in its folder?"""
-        return bool(os.listdir(self.folder))  # noqa: PTH208  looked at after every submission
-
 
 class Places:
     """The places of one slot. Not thread-safe."""

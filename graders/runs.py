@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from graders.faults import GraderFault
+from graders.sandbox.disk import Disk
 from graders.wire import HEADER, Frame, FrameType, decode_body, read_header
 
 START_TIME_S = 20.0  # until walls are up and the starting code has run
@@ -26,7 +27,6 @@ _PIPE_BYTES = 64 * 1024
 _DRAINS = 16  # pipes emptied at one go: bounded, so that a flood cannot keep the watch from its rounds
 _LINGER_S = 0.2
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_FOLDER_BYTES, _FOLDER_FILES = 64 * _MIB, 1000
 
 
 class Ended(Exception):
@@ -78,7 +78,7 @@ class Limit:
     """What is watched from outside."""
 
     resident_bytes: int
-    folder: Path
+    disk: Disk
 
 
 class Run:
@@ -100,7 +100,7 @@ class Run:
         self._pidfd, self._limit, self._reap, self._bury = pidfd, limit, reap, bury
         self._job, self._answer, self._output = pipes.job, pipes.answer, pipes.output
         # the fork server may live in a namespace where the process has another number
-        self._statm = os.open(f"/proc/{_number(pidfd)}/statm", os.O_RDONLY | os.O_CLOEXEC)
+        self._statm = os.open(f"/proc/{process_id(pidfd)}/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._ended = False
         self._sink: Output | None = None
         self._ready = select.poll()
@@ -177,6 +177,7 @@ class Run:
                 with contextlib.suppress(KeyError):  # said before
                     self._ready.unregister(self._output)
             if frame is not None:
+                self._check_disk()  # what was handed over says only that there was no room
                 return frame
             try:
                 self._check(deadline, output)
@@ -246,8 +247,15 @@ class Run:
         with contextlib.suppress(OSError, ValueError):
             if self.resident_bytes() > self._limit.resident_bytes:
                 raise Ended("memory")
-        if _overfull(self._limit.folder):
+        self._check_disk()
+
+    def _check_disk(self) -> None:
+        if self._limit.disk.full():
             raise Ended("disk")
+
+    def written(self) -> bool:
+        """Is there anything in its folder?"""
+        return self._limit.disk.used()
 
     def resident_bytes(self, *, files: bool = True) -> int:
         """
@@ -279,6 +287,7 @@ class Run:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         for one in (self._job, self._answer, self._output, self._statm, self._pidfd):
             os.close(one)
+        self._limit.disk.close()
         if wait:
             return self._reap()
         self._bury()
@@ -298,29 +307,9 @@ def _watch_ms(deadline: float) -> float:
     return max(0.0, min(_WATCH_S, deadline - time.monotonic())) * 1000
 
 
-def _number(pidfd: int) -> int:
+def process_id(pidfd: int) -> int:
     """The process id, as our own /proc counts."""
     for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text(encoding="ascii").splitlines():
         if line.startswith("Pid:"):
             return int(line.split()[1])
     raise OSError("the kernel does not say which process a pidfd stands for")
-
-
-def _overfull(folder: Path) -> bool:
-    """Has a run written more, or more files, than it may? Links are not followed; looking stops at the bound."""
-    files = size = 0
-    waiting = [str(folder)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    files += 1
-                    facts = entry.stat(follow_symlinks=False)
-                    size += facts.st_blocks * 512
-                    if files > _FOLDER_FILES or size > _FOLDER_BYTES:
-                        return True
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-        except OSError:
-            continue  # gone, or closed to us, between two looks
-    return False

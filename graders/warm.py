@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from graders.faults import GraderFault
-from graders.runs import Limit, Pipes, Run
+from graders.runs import Limit, Pipes, Run, process_id
 from graders.sandbox import bubblewrap, libraries, policy
+from graders.sandbox.disk import CountedFolder, SizedDisk
 
 _START_TIME_S = 60.0  # importing torch on a slow machine
 _ANSWER_TIME_S = 10.0
@@ -140,7 +141,7 @@ class WarmProcess:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(job_write, fcntl.F_SETPIPE_SZ, JUDGE_PIPE_BYTES)
         try:
-            reply, received = self._ask(order.message(), descriptors=[job_read, answer_write, output_write])
+            reply, (pidfd, *root) = self._ask(order.message(), descriptors=[job_read, answer_write, output_write])
         except GraderFault:
             for one in (job_write, answer_read, output_read):
                 os.close(one)
@@ -149,10 +150,10 @@ class WarmProcess:
             for one in (job_read, answer_write, output_write):
                 os.close(one)
         pipes = Pipes(job_write, answer_read, output_read)
-        limit = Limit(self.resident + order.memory_mib * _MIB, order.scratch)
-        return Run(
-            received[0], pipes, limit, reap=lambda: self.reap(reply["pid"]), bury=lambda: self.bury(reply["pid"])
-        )
+        pid = int(reply["pid"])
+        written = SizedDisk(root[0]) if root else CountedFolder(order.scratch, process_id(pidfd), order.uid)
+        limit = Limit(self.resident + order.memory_mib * _MIB, written)
+        return Run(pidfd, pipes, limit, reap=lambda: self.reap(pid), bury=lambda: self.bury(pid))
 
     def reap(self, pid: int) -> int:
         """The wait status of a run that has been killed or has ended. Raises GraderFault."""
@@ -179,7 +180,7 @@ class WarmProcess:
         try:
             self._control.settimeout(time_s)
             socket.send_fds(self._control, [json.dumps(order).encode()], descriptors or [])
-            message, received, _, _ = socket.recv_fds(self._control, 4096, 1)
+            message, received, _, _ = socket.recv_fds(self._control, 4096, 2)
         except OSError as fault:
             self._broken = True  # a late answer would be taken for that to the next question
             raise GraderFault(f"the warm {self.role} process does not answer") from fault

@@ -23,13 +23,15 @@ _LINKS = (Path("/lib"), Path("/lib64"))
 def unavailable() -> str:
     """Why there is no bubblewrap here, as a sentence; empty if it works."""
     program = shutil.which("bwrap")
-    return "bubblewrap (bwrap) is not installed." if program is None else _refusal(program)
+    if program is None:
+        return "bubblewrap (bwrap) is not installed."
+    return _refusal(program, mounts=True) and _refusal(program, mounts=False)
 
 
-@lru_cache(maxsize=1)
-def _refusal(program: str) -> str:
-    """Try it once, with all that is needed later."""
-    attempt = [program, *_world(), "--", str(libraries.interpreter()), "-I", "-S", "-c", ""]
+@lru_cache(maxsize=2)
+def _refusal(program: str, *, mounts: bool) -> str:
+    """Try it once, with all that is needed later; `mounts`: also with the right to mount within the world."""
+    attempt = [program, *_world(mounts=mounts), "--", str(libraries.interpreter()), "-I", "-S", "-c", ""]
     try:
         done = subprocess.run(attempt, capture_output=True, text=True, timeout=_PROBE_TIME_S, check=False, env={})
     except (OSError, subprocess.TimeoutExpired) as fault:
@@ -48,12 +50,14 @@ def wrapped(command: list[str], *, visible: list[Path], writable: Path) -> list[
         writable: the one folder that can be written in.
     """
     program = shutil.which("bwrap") or "bwrap"
-    return [program, *_world(*visible, writable=writable), "--", *command]
+    mounts = not _refusal(program, mounts=True)
+    return [program, *_world(*visible, writable=writable, mounts=mounts), "--", *command]
 
 
-def _world(*visible: Path, writable: Path | None = None) -> list[str]:
+def _world(*visible: Path, writable: Path | None = None, mounts: bool) -> list[str]:
     options = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     options += ["--die-with-parent", "--new-session", "--hostname", "kelolo", "--cap-drop", "ALL"]
+    options += ["--cap-add", "CAP_SYS_ADMIN"] if mounts else []  # to give each run a file system of its own
     if os.geteuid() == 0:  # to give each run a user of its own
         options += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_DAC_READ_SEARCH"]
     options += ["--proc", "/proc", "--dev", "/dev"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graders.sandbox import identity, landlock, libraries, limits, privileges, syscalls
+from graders.sandbox import disk, identity, kernel, landlock, libraries, limits, privileges, syscalls
 
 # torch prints a line at its first operation if it cannot read what the processor can do
 _PROCESSOR_FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
@@ -28,6 +28,7 @@ class Walls:
     files: landlock.Files | None
     held: limits.Footprint
     all_open: bool
+    mounts: bool  # has each run a file system of its own? Else the parent has to see which files it holds
 
     @classmethod
     def prepare(
@@ -51,8 +52,9 @@ class Walls:
         files = None
         with contextlib.suppress(*((OSError,) if unsafe else ())):
             files = landlock.Files(readable, listable=libraries.listable(view), scratch=scratch)
+        mounts = disk.can_mount(scratch, own_world=own_world)
         needed = [*libraries.standard_folders(), *(path.resolve() for path in view.iterdir()), scratch]
-        return cls(program, files, limits.footprint(), identity.open_to_all(needed))
+        return cls(program, files, limits.footprint(), identity.open_to_all(needed), mounts)
 
     def enclose(self, rulesets: Sequence[int], *, uid: int | None, memory_mib: int, wall_time_s: float) -> None:
         """
@@ -70,6 +72,8 @@ class Walls:
         limits.apply(held=self.held, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2, own_user=uid is not None)
         parent = os.getppid()
         identity.assume(uid, all_open=self.all_open)
+        if not self.mounts:
+            kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # changing the user has hidden it from who watches what it writes
         privileges.die_with_parent(parent)  # changing the user has cleared it
         privileges.forbid_new()
         for ruleset in rulesets:

@@ -26,6 +26,7 @@ TESTS = (
     "test_attacks",
     "test_bad_input",
     "test_concurrency",
+    "test_disk",
     "test_escape",
     "test_exhaustion",
     "test_forging",
