@@ -101,7 +101,7 @@ class Run:
         self._job, self._answer, self._output = pipes.job, pipes.answer, pipes.output
         # the fork server may live in a namespace where the process has another number
         self._statm = os.open(f"/proc/{process_id(pidfd)}/statm", os.O_RDONLY | os.O_CLOEXEC)
-        self._ended = False
+        self._ended = self._heard = False
         self._sink: Output | None = None
         self._ready = select.poll()
         for one in (self._answer, self._output):
@@ -177,7 +177,9 @@ class Run:
                 with contextlib.suppress(KeyError):  # said before
                     self._ready.unregister(self._output)
             if frame is not None:
-                self._check_disk()  # what was handed over says only that there was no room
+                if self._heard:  # the first only says that what is watched begins
+                    self._check_disk()  # what was handed over may only say that there was no room
+                self._heard = True
                 return frame
             try:
                 self._check(deadline, output)
@@ -250,7 +252,7 @@ class Run:
         self._check_disk()
 
     def _check_disk(self) -> None:
-        if self._limit.disk.full():
+        if self._limit.disk.full(begun=self._heard):
             raise Ended("disk")
 
     def written(self) -> bool:

@@ -14,17 +14,16 @@ the size of its file, so that the largest there can be is assumed. What cannot b
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graders.sandbox import kernel
+from graders.sandbox import identity, kernel
 from graders.sandbox.limits import FILE_BYTES
 
 MOST_BYTES, MOST_FILES = 64 * 1024 * 1024, 1000
 _DEEPEST = 64  # folders in folders; honest code has a handful
 _NEARLY_FULL_BYTES = 64 * 1024  # less than that is no room for anything
-_UNSHARE, _MOUNT, _SETFSUID, _SETFSGID = 272, 165, 122, 123
+_UNSHARE, _MOUNT = 272, 165
 _NEW_MOUNTS = 0x00020000
 _NOSUID, _NODEV, _PRIVATE_BELOW = 2, 4, 0x4000 | 0x40000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -72,7 +71,7 @@ class SizedDisk:
 
     root: int
 
-    def full(self) -> bool:
+    def full(self, *, begun: bool) -> bool:  # noqa: ARG002  it can be seen from the beginning
         """Has the run come to the end of it?"""
         told = os.fstatvfs(self.root)
         return told.f_bfree * told.f_frsize < _NEARLY_FULL_BYTES or told.f_ffree == 0
@@ -93,19 +92,24 @@ class CountedFolder:
     folder: Path
     pid: int  # as our own /proc counts
     uid: int | None  # whom the run is, if not us
+    _seen: bool = field(default=False, init=False)
     _files: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
 
-    def full(self) -> bool:
-        """Has the run written more, or more files, than it may?"""
+    def full(self, *, begun: bool) -> bool:
+        """
+        Has the run written more, or more files, than it may?
+
+        Args:
+            begun: has it become who it is? Before, it cannot be looked at, and has run nothing of anyone's.
+        """
         self._files = self._bytes = 0
         try:
             top = os.open(self.folder, _FOLDER)
         except FileNotFoundError:
             return False  # the run is over
         try:
-            with _as_user(self.uid):
-                nameless = self._nameless()
+            nameless = self._nameless_seen(certain=begun or self._seen)
             return nameless or self._counted(top, 1)
         except (FileNotFoundError, ProcessLookupError):
             return False  # gone between two looks; the next one sees more
@@ -139,6 +143,15 @@ class CountedFolder:
             return self._counted(inner, depth + 1)
         finally:
             os.close(inner)
+
+    def _nameless_seen(self, *, certain: bool) -> bool:
+        try:
+            with identity.seeing_as(self.uid):
+                nameless = self._nameless()
+        except PermissionError:
+            return certain
+        self._seen = True
+        return nameless
 
     def _nameless(self) -> bool:
         """Is the bound passed with files that only this process still knows?"""
@@ -174,23 +187,3 @@ class CountedFolder:
 
 
 Disk = SizedDisk | CountedFolder
-
-
-@contextlib.contextmanager
-def _as_user(uid: int | None) -> Iterator[None]:
-    """
-    Look at processes with this user's eyes, in this thread: root in a container may not look at others' descriptors.
-
-    Only what is looked up in files goes by it; the thread stays who it is, and nobody else becomes able to signal it.
-    """
-    if uid is None:
-        yield
-        return
-    ids = os.geteuid(), os.getegid()
-    try:
-        kernel.syscall(_SETFSGID, uid)
-        kernel.syscall(_SETFSUID, uid)
-        yield
-    finally:
-        kernel.syscall(_SETFSUID, ids[0])
-        kernel.syscall(_SETFSGID, ids[1])

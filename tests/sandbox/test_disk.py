@@ -36,7 +36,8 @@ HIDDEN = {
         "    os.write(1, b'%d\\n' % n)\n"
     ),
     "without a name, open": (
-        "while n < 1000:\n    f = os.open('f', os.O_RDWR | os.O_CREAT)\n    for _ in range(8): os.write(f, block); n += 1\n"
+        "while n < 1000:\n    f = os.open('f', os.O_RDWR | os.O_CREAT)\n"
+        "    for _ in range(8): os.write(f, block); n += 1\n"
         "    os.unlink('f'); keep.append(f); os.write(1, b'%d\\n' % n)\n"
     ),
     "that never had a name": (
