@@ -54,7 +54,9 @@ def wall_by_wall(folder: Path, rounds: int) -> dict[str, list[float]]:
     """The time that each takes, in forks of this process, which is made like a warm one first."""
     student.warm_up()
     libraries.make_view(folder / "packages")
-    walls = Walls.prepare(folder / "packages", scratch=folder, own_world=False, program=policy.compile_filter())
+    walls = Walls.prepare(
+        folder / "packages", scratch=folder, own_world=False, programs=(policy.compile_filter(), None)
+    )
     gc.collect()
     gc.freeze()
     huge_pages.collapse()
@@ -89,9 +91,9 @@ def forked(walls: Walls, scratch: Path) -> dict[str, float]:
 def raise_all(walls: Walls, scratch: Path, *, uid: int | None, ends: tuple[int, int]) -> dict[str, float]:
     """As `graders.fork_server` and `Walls.enclose` do, with a clock beside each."""
     assert walls.files is not None  # noqa: S101  not `unsafe`
-    assert walls.program is not None  # noqa: S101
+    assert walls.programs[0] is not None  # noqa: S101
     took: dict[str, float] = {}
-    parent, files, program = os.getppid(), walls.files, walls.program
+    parent, files, program = os.getppid(), walls.files, walls.programs[0]
     held, all_open = walls.held, walls.all_open
     timed(took, "PDEATHSIG, twice", lambda: privileges.die_with_parent(parent))
     timed(took, "a process group of its own", lambda: os.setpgid(0, 0))

@@ -149,6 +149,7 @@ class Grader:
         """
         self._places.prepare("student", _budget(limits or Limits()))
         self._places.prepare("judge", JUDGE_BUDGET)
+        self._judges.prepare()
         self._places.tidy()
 
     @property

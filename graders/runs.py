@@ -255,6 +255,11 @@ class Run:
         if self._limit.disk.full(begun=self._heard):
             raise Ended("disk")
 
+    @property
+    def written_in(self) -> Disk:
+        """Where it writes."""
+        return self._limit.disk
+
     def written(self) -> bool:
         """Is there anything in its folder?"""
         return self._limit.disk.used()

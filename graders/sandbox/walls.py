@@ -20,11 +20,15 @@ _PROCESSOR_FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
 _DEVICES = ("/dev/urandom",)  # not /dev/zero: mapped and shared, it is memory that no limit counts
 
 
+Programs = tuple[bytes | None, bytes | None]
+"""Compiled lists of system calls, for runs and for what forks runs; None only where that was said to be no matter."""
+
+
 @dataclass(frozen=True)
 class Walls:
     """What the warm process prepares once for all its runs."""
 
-    program: bytes | None  # compiled seccomp list; None only where that is missing and was said to be no matter
+    programs: Programs
     files: landlock.Files | None
     held: limits.Footprint
     all_open: bool
@@ -32,7 +36,7 @@ class Walls:
 
     @classmethod
     def prepare(
-        cls, view: Path, *, scratch: Path, own_world: bool, program: bytes | None, unsafe: bool = False
+        cls, view: Path, *, scratch: Path, own_world: bool, programs: Programs, unsafe: bool = False
     ) -> "Walls":
         """
         Open what can be opened ahead.
@@ -41,7 +45,7 @@ class Walls:
             view: the folder of links to the packages that runs may read (`libraries.make_view`).
             scratch: the folder in which runs get their own.
             own_world: is /proc ours alone?
-            program: the compiled list of system calls.
+            programs: the compiled lists of system calls, for runs and for what forks runs.
             unsafe: do without a wall that this machine lacks.
 
         Raises:
@@ -54,9 +58,11 @@ class Walls:
             files = landlock.Files(readable, listable=libraries.listable(view), scratch=scratch)
         mounts = disk.can_mount(scratch, own_world=own_world)
         needed = [*libraries.standard_folders(), *(path.resolve() for path in view.iterdir()), scratch]
-        return cls(program, files, limits.footprint(), identity.open_to_all(needed), mounts)
+        return cls(programs, files, limits.footprint(), identity.open_to_all(needed), mounts)
 
-    def enclose(self, rulesets: Sequence[int], *, uid: int | None, memory_mib: int, wall_time_s: float) -> None:
+    def enclose(
+        self, rulesets: Sequence[int], *, uid: int | None, memory_mib: int, wall_time_s: float, forks: bool = False
+    ) -> None:
         """
         Enclose this process for ever.
 
@@ -65,6 +71,7 @@ class Walls:
             uid: the user to become, where we are root.
             memory_mib: what the run may use on top of what the warm process holds.
             wall_time_s: kept by the parent; the limit on CPU time lies a little above it.
+            forks: it runs nothing of anyone's, but forks what does, each of which calls `confine`.
 
         Raises:
             OSError: a wall cannot be raised; run nothing then.
@@ -78,8 +85,15 @@ class Walls:
         privileges.forbid_new()
         for ruleset in rulesets:
             landlock.restrict(ruleset)
-        if self.program is not None:
-            syscalls.load(self.program)
+        program = self.programs[1] if forks else self.programs[0]
+        if program is not None:
+            syscalls.load(program)
+
+    def confine(self) -> None:
+        """The last wall, for a fork of a process that stands behind all the others. Raises OSError."""
+        program = self.programs[0]
+        if program is not None:
+            syscalls.load(program)
 
 
 @dataclass(frozen=True)
