@@ -31,8 +31,8 @@ Which wall stops what
 ==================  ==========================================================================
 no_new_privs        a set-uid program or file capability that gives rights back
 seccomp             sockets (but a pair of one's own), exec, new processes, ptrace, other processes'
-                    memory, io_uring, bpf, keyrings, mounts, namespaces, shared memory, the 32-bit and x32 tables, signals
-                    to anyone but itself, changes of limits
+                    memory, io_uring, bpf, keyrings, mounts, namespaces, shared memory, the 32-bit and x32
+                    tables, signals to anyone but itself, changes of limits
 Landlock            files: read Python, torch and what it needs (`libraries`), write one scratch folder,
                     nothing else; no links, devices or sockets in it; TCP and abstract sockets where the kernel can
 rlimits             endless CPU, big files, many descriptors, cores, the heap, threads (where it

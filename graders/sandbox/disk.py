@@ -23,7 +23,8 @@ from graders.sandbox.limits import FILE_BYTES
 MOST_BYTES, MOST_FILES = 64 * 1024 * 1024, 1000
 _DEEPEST = 64  # folders in folders; honest code has a handful
 _NEARLY_FULL_BYTES = 64 * 1024  # less than that is no room for anything
-_UNSHARE, _MOUNT = 272, 165
+_UNSHARE, _MOUNT, _UMOUNT = 272, 165, 166
+_DETACHED = 2
 _NEW_MOUNTS = 0x00020000
 _NOSUID, _NODEV, _PRIVATE_BELOW = 2, 4, 0x4000 | 0x40000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -49,12 +50,14 @@ def can_mount(scratch: Path, *, own_world: bool) -> bool:
         return False
     finally:
         with contextlib.suppress(OSError):
-            trial.rmdir()  # which takes the mount with it, as the end of a run's folder does
+            kernel.syscall(_UMOUNT, ctypes.c_char_p(os.fsencode(trial)), _DETACHED)
+        with contextlib.suppress(OSError):
+            trial.rmdir()
     return True
 
 
 def mount(folder: Path, uid: int | None) -> None:
-    """Lay a file system of a run's size over a folder, until the folder is removed. Raises OSError."""
+    """Lay a file system of a run's size over a folder, until the parent, who sees no mount, removes it. Raises OSError."""
     options = f"size={MOST_BYTES},nr_inodes={MOST_FILES + 1},mode=0700"  # the folder itself is one
     options += "" if uid is None else f",uid={uid},gid={uid}"
     _mount(os.fsencode(folder), b"tmpfs", flags=_NOSUID | _NODEV, options=options.encode())
