@@ -57,7 +57,7 @@ def can_mount(scratch: Path, *, own_world: bool) -> bool:
 
 
 def mount(folder: Path, uid: int | None) -> None:
-    """Lay a file system of a run's size over a folder, until the parent, who sees no mount, removes it. Raises OSError."""
+    """Lay a file system of a run's size over a folder, until the parent removes that. Raises OSError."""
     options = f"size={MOST_BYTES},nr_inodes={MOST_FILES + 1},mode=0700"  # the folder itself is one
     options += "" if uid is None else f",uid={uid},gid={uid}"
     _mount(os.fsencode(folder), b"tmpfs", flags=_NOSUID | _NODEV, options=options.encode())
