@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from graders import report_assembly
 from graders.briefs import Brief, Briefs
-from graders.faults import GraderFault
+from graders.faults import GraderFault, MachineFault
 from graders.judges import JUDGE_BUDGET, JUDGE_TIME_S, Judges
 from graders.places import Budget, Places
 from graders.report import Report, Timing
@@ -110,7 +110,8 @@ class Grader:
         begun = time.perf_counter()
         attempt = _Attempt(brief, source, draw_trials(brief.task, seed), _output(brief.task))
         handed, found, ran = self._fed(attempt)
-        if isinstance(found, Findings) and found.again:
+        forged = handed.ended is not None and handed.ended.how == "garbled"
+        if isinstance(found, Findings) and found.again and not forged:
             handed, found, ran = self._heard_again(attempt, handed, found.again)
         judged = time.perf_counter()
         timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
@@ -133,7 +134,7 @@ class Grader:
             self._after(handed)
             if not _starved(handed):
                 return handed, found, ran
-        raise GraderFault(_STARVED)
+        raise MachineFault(_STARVED)
 
     def _heard_again(self, attempt: _Attempt, first: Handed, again: tuple[int, ...]) -> tuple[Handed, _Found, float]:
         """The same, with some of the trials each run in a process of its own."""
@@ -167,7 +168,7 @@ class Grader:
             self._after(handed)
             if not _starved(handed):
                 return handed
-        raise GraderFault(_STARVED)
+        raise MachineFault(_STARVED)
 
     def _answer_for(self, brief: Brief, failure: JudgingFailed, *, seed: str) -> None:
         """
@@ -201,7 +202,7 @@ class Grader:
             if not _starved(handed):
                 break
         else:
-            raise GraderFault(_STARVED)
+            raise MachineFault(_STARVED)
         took = _ms(time.perf_counter() - begun)
         fault = handed.trials[0][0].claim.body["fault"] if handed.trials else None
         ran = report_assembly.Run(handed.ended, output, Timing(run=took, total=took))
@@ -216,6 +217,7 @@ class Grader:
         """
         self._places.prepare("student", _budget(limits or Limits()))
         self._places.prepare("judge", JUDGE_BUDGET)
+        self._judges.prepare()
         self._places.tidy()
 
     @property

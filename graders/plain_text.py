@@ -59,10 +59,19 @@ def _without_paths(text: str) -> str:
     return _paths().sub(lambda found: found[1] or "", text)
 
 
+_hidden: set[str] = set()
+
+
+def hide(folder: Path) -> None:
+    """From now on leave out what lies before `site-packages` in the paths below a folder in which runs find theirs."""
+    _hidden.update({str(folder), str(folder.resolve())})
+    _paths.cache_clear()
+
+
 @cache
 def _paths() -> re.Pattern[str]:
     """Folders of this server, each up to the part that is left standing."""
-    folders = {str(Path(__file__).resolve().parent.parent)}
+    folders = {str(Path(__file__).resolve().parent.parent), *_hidden}
     for kind in ("purelib", "platlib", "stdlib", "platstdlib"):
         path = Path(sysconfig.get_path(kind))
         folders |= {str(path.parent), str(path.resolve().parent)}

@@ -42,9 +42,7 @@ class Judge:
     """
     One exercise; of each submission to it, the trials one after the other.
 
-    What a submission's trials have left is let go when the next one begins: its data are drawn and the author's texts
-    run anew, so that it makes no difference how many came before. `graders.judge.lasting` says of which exercises that
-    holds; a judge of another has one submission only.
+    Opening runs nothing of the author's; what judging does to its process ends with that (`graders.judges`).
     """
 
     def __init__(self, exercise: Exercise) -> None:
