@@ -194,8 +194,9 @@ class Trial:
     def _never_made(self, name: str) -> str:
         function = next((one[0] for one in self.claim.defined if name in one[1:]), None)
         if function is not None:
+            which = f"`{function}`" if self.lesson else "a function that makes it"  # a name may be made of fresh data
             return (
-                f"There is no `{name}` after your code has run. You define `{function}`, but what a function makes "
+                f"There is no `{name}` after your code has run. You define {which}, but what a function makes "
                 f"stays inside it until it is called and its result is given a name."
             )
         return f"There is no `{name}` after your code has run: give it exactly that name."

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from graders.judge import words
+from graders.judge import disclosure, words
 from graders.judge.checks.gradient import stopped
 from graders.judge.claimed import Made
 from graders.judge.compare import Mismatch, Terms, compare, same_value
@@ -27,9 +27,9 @@ def judge(trial: Trial, check: Check) -> Outcome:
     if output.kind == "value":
         return _value(trial, check, made)
     if made.kind != output.kind:
-        return failed(_no_tensor(check.of, made))
+        return failed(_no_tensor(trial, check.of, made))
     if made.tensor is None:
-        return failed(f"`{check.of}` cannot be looked at: {made.refused}.")
+        return failed(f"`{check.of}` cannot be looked at: {disclosure.refused(trial, made)}.")
     for name in check.inputs:
         spoilt = trial.overwritten(name)
         if spoilt:
@@ -37,8 +37,8 @@ def judge(trial: Trial, check: Check) -> Outcome:
     return _compare(trial, check, made.tensor)
 
 
-def _no_tensor(name: str, made: Made) -> str:
-    said = f"`{name}` is {words.kind(made)}, not a torch tensor."
+def _no_tensor(trial: Trial, name: str, made: Made) -> str:
+    said = f"`{name}` is {disclosure.kind(trial, made)}, not a torch tensor."
     if made.kind == "array":
         return f"{said} Outside torch no gradient can find its way back; stay with tensors all the way."
     return said
@@ -47,11 +47,12 @@ def _no_tensor(name: str, made: Made) -> str:
 def _value(trial: Trial, check: Check, made: Made) -> Outcome:
     """A plain number, text or list: equal, with some room for floating-point numbers."""
     if made.kind != "value":
-        return failed(f"`{check.of}` is {words.kind(made)}; a plain number or text is expected.")
+        return failed(f"`{check.of}` is {disclosure.kind(trial, made)}; a plain number or text is expected.")
     expected = list(_right(trial, check))
     if any(same_value(made.value, one.value) for one in expected):
         return passed()
-    return failed(check.message or f"`{check.of}` is {made.value!r:.80}, which is not what it should be.")
+    now = f" is {made.value!r:.80}, which" if trial.lesson else ""
+    return failed(check.message or f"`{check.of}`{now} is not what it should be.")
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mis
     mismatch, expected = found[0], found[1].value.detach()
     output = trial.output(check.of)
     if mismatch.kind == "shape":
-        said = f"`{check.of}` has the shape {words.shape(tuple(actual.shape))}; "
+        said = f"`{check.of}` has {disclosure.shape(trial, tuple(actual.shape))}; "
         said += f"it should be {words.shape(tuple(expected.shape), output.dims)}."
         return " ".join(filter(None, (said, words.near_miss(actual, expected))))
     if mismatch.kind == "type":

@@ -23,6 +23,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
         return failed(f"A row of `{check.to}` was looked up, but no gradient reaches it. {check.message}".strip())
     extra = silent_rows(expected, found)
     if extra:
-        count = f"{len(extra)} rows" if len(extra) > 1 else "A row"
+        counted = f"{len(extra)} rows" if trial.lesson else "Rows"
+        count = counted if len(extra) > 1 else "A row"
         return failed(f"{count} of `{check.to}` would change without having been looked up. {check.message}".strip())
     return passed()
