@@ -5,9 +5,10 @@ Guests of three networks send without end: does somebody who is signed in notice
 
 `kelolo serve` on SQLite, and before it what stands for a proxy: each request names the network that it comes from, as
 the settings let it. A student sends one Check after the other, first alone and then during the flood. The guests send
-right and wrong code, endless loops, floods of output, great tensors and forged observations; some keep their cookie, some drop it. Printed:
-the student's times from pressing Check to the verdict, what the guests were answered, and whether all that was taken in
-was graded. Exit code 1 if the student's p95 more than doubles, if anything is lost, or if a verdict is our fault.
+right and wrong code, endless loops, floods of output, great tensors and forged observations; some keep their cookie,
+some drop it. Printed: the student's times from pressing Check to the verdict, what the guests were answered, and
+whether all that was taken in was graded. Exit code 1 if the student's p95 more than doubles, if anything is lost, or if
+a verdict is our fault.
 """
 
 import argparse
