@@ -12,7 +12,7 @@ from rich.progress import Progress, TaskID
 from app.authoring import Exercise, ExerciseFaults, Question, load_exercise
 from app.authoring.selftest import SelfTest, Tested, tested_question
 from app.cli.configuration import settings_from
-from app.cli.grade import EXERCISE_FILE, WallsMissing, find_exercise
+from app.cli.exercise_files import EXERCISE_FILE, WallsMissing, find_exercise
 from graders.grader import Grader
 from graders.sandbox.walls import missing
 
