@@ -21,6 +21,7 @@ from graders.places import Budget, Places
 from graders.report import Report, Timing
 from graders.report_assembly import Findings, FindingsRefused
 from graders.runs import START_TIME_S, Ended, Output, Run
+from graders.survey import Survey
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
 from graders.warm import JUDGE_PIPE_BYTES
@@ -187,6 +188,23 @@ class Grader:
         fault = handed.claims[0][0].body["fault"] if handed.claims else None
         ran = report_assembly.Run(handed.ended, output, Timing(run=took, total=took))
         return report_assembly.unjudged(task, ran, fault)
+
+    def survey(self, task: Task) -> Survey:
+        """
+        What the exercise's own code does on many draws: for its author, before anything is graded.
+
+        Raises:
+            GraderFault: it does not come to its end.
+        """
+        order = Frame(FrameType.SURVEY, {"task": task.as_json})
+        words = Output(keep_bytes=8 * _KIB, abort_bytes=1024 * _KIB)
+        with self._places.take("judge", JUDGE_BUDGET) as run:
+            try:
+                frame = run.converse(order, deadline=time.monotonic() + JUDGE_TIME_S, output=words)
+                return Survey.from_json(_expect(frame, FrameType.SURVEYED).body)
+            except (Ended, ValueError, TypeError, KeyError) as fault:
+                said = f"{report_assembly.text(words).strip()[-1000:]}"
+                raise GraderFault(f"the exercise's own code does not come to its end ({fault}): {said}") from fault
 
     def prepare(self, limits: Limits | None = None) -> None:
         """

@@ -84,7 +84,7 @@ class Setup:
         for values in candidates:
             tried += 1
             is_drawn = isinstance(values, Draw) and not values.is_lesson
-            if is_drawn and not self._may_do(values):
+            if is_drawn and not self.may_do(values):
                 continue
             names.clear()
             names.update(empty)
@@ -113,7 +113,7 @@ class Setup:
         except Exception as fault:
             raise SetupFault(f"`require` {raised(fault, _REQUIRE_FILE)}{told(values)}") from fault
 
-    def _may_do(self, values: Values) -> bool:
+    def may_do(self, values: Values) -> bool:
         """Do the parts of `require` hold that can be asked before the starting code has run?"""
         for needed, part in self._early:
             if needed and all(name in values for name in needed):

@@ -37,6 +37,8 @@ class FrameType(IntEnum):
     END = 9  # parent -> judge: no more claims come
     COMPILE = 10  # parent -> judge: compile this exercise's texts, instead of a job
     COMPILED = 11  # judge -> parent: the texts, to be sent along with later jobs
+    SURVEY = 12  # parent -> judge: look at this exercise's own code and draws, instead of a job
+    SURVEYED = 13  # judge -> parent: what was found
 
 
 class FrameRefused(ValueError):

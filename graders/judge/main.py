@@ -19,6 +19,7 @@ from graders.judge.claimed import ClaimRefused
 from graders.judge.compilation import Exercise, for_judge, for_student
 from graders.judge.course import Judge
 from graders.judge.lasting import lasting
+from graders.judge.survey import survey
 from graders.student import main as student
 from graders.task import Task
 from graders.wire import Frame, FrameType
@@ -56,6 +57,9 @@ def main(inlet: int, outlet: int) -> None:
         order = wire.receive(inlet)
         if order.type is FrameType.COMPILE:
             wire.send(outlet, _compiled(Task.from_json(order.body["task"])))
+            return
+        if order.type is FrameType.SURVEY:
+            wire.send(outlet, Frame(FrameType.SURVEYED, survey(Task.from_json(order.body["task"]))))
             return
         if judge is None:
             judge = Judge(_exercise(order))

@@ -14,12 +14,17 @@ from graders.texts import Texts
 _MAX_CHARS = 8000
 
 
-def printed(trial: Trial, code: str) -> str:
+def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
     """
     What the author's report code prints, statement by statement; one that cannot run on these values is left out.
 
     The code sees the starting code's names, each output of the student as a tensor, `holds("check-id")` and
     `learnable`, the count of numbers that can learn.
+
+    Args:
+        trial: whose values.
+        code: the author's.
+        faults: filled with what was raised, for the author.
     """
     names: Names = dict(trial.names)
     own = trial.own_values()
@@ -32,8 +37,11 @@ def printed(trial: Trial, code: str) -> str:
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         for statement in statements(code, trial.texts):
-            with contextlib.suppress(Exception):
+            try:
                 exec(statement, names)  # noqa: S102
+            except Exception as fault:  # noqa: BLE001  the student's values need not fit it
+                told = f"raises {type(fault).__name__} on its line {statement.co_firstlineno}: {str(fault)[:300]}"
+                (faults if faults is not None else []).append(told)
     return text.getvalue()[:_MAX_CHARS]
 
 
