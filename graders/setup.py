@@ -217,7 +217,7 @@ def raised(fault: BaseException, file: str) -> str:
         if trace.tb_frame.f_code.co_filename == file:
             lines.append(trace.tb_lineno)
         trace = trace.tb_next
-    where = f" on its line {lines[-1]}" if lines and file == _FILE else ""
+    where = f" on its line {lines[-1]}" if lines and file != _REQUIRE_FILE else ""
     return f"raises {type(fault).__name__}{where}: {str(fault)[:_MAX_TOLD_CHARS]}"
 
 

@@ -9,9 +9,11 @@ from graders.judge.checks.learnable_count import count_learnable
 from graders.judge.reference import Names
 from graders.judge.trial import Trial
 from graders.report import CheckStatus
+from graders.setup import raised
 from graders.texts import Texts
 
 _MAX_CHARS = 8000
+_FILE = "<printed check>"
 
 
 def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
@@ -40,8 +42,7 @@ def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
             try:
                 exec(statement, names)  # noqa: S102
             except Exception as fault:  # noqa: BLE001  the student's values need not fit it
-                told = f"raises {type(fault).__name__} on its line {statement.co_firstlineno}: {str(fault)[:300]}"
-                (faults if faults is not None else []).append(told)
+                (faults if faults is not None else []).append(raised(fault, _FILE))
     return text.getvalue()[:_MAX_CHARS]
 
 
@@ -55,5 +56,5 @@ def _compiled(code: str) -> list[CodeType]:
     found = []
     for statement in ast.parse(code).body:
         with contextlib.suppress(Exception):
-            found.append(compile(ast.Module([statement], []), "<printed check>", "exec"))
+            found.append(compile(ast.Module([statement], []), _FILE, "exec"))
     return found
