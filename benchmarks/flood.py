@@ -5,9 +5,10 @@ Guests of three networks send without end: does somebody who is signed in notice
 
 `kelolo serve` on SQLite, and before it what stands for a proxy: each request names the network that it comes from, as
 the settings let it. A student sends one Check after the other, first alone and then during the flood. The guests send
-right and wrong code, endless loops, floods of output and great tensors; some keep their cookie, some drop it. Printed:
-the student's times from pressing Check to the verdict, what the guests were answered, and whether all that was taken in
-was graded. Exit code 1 if the student's p95 more than doubles, if anything is lost, or if a verdict is our fault.
+right and wrong code, endless loops, floods of output, great tensors and forged observations; some keep their cookie,
+some drop it. Printed: the student's times from pressing Check to the verdict, what the guests were answered, and
+whether all that was taken in was graded. Exit code 1 if the student's p95 more than doubles, if anything is lost, or if
+a verdict is our fault.
 """
 
 import argparse
@@ -20,11 +21,18 @@ from dataclasses import dataclass, field
 
 import httpx2
 
+from benchmarks.forged_observations import Edit, forging
 from benchmarks.load import SOURCE
 from benchmarks.local_site import EXERCISE, embedded, percentiles
 
 NETWORKS = ("198.51.100", "203.0.113", "192.0.2")
 HOME = "100.64.7.9"
+FORGED = (
+    ("leaves", "[{'storage': 0, 'offset': 0, 'shape': [-1, 5], 'stride': [1, 1]}]"),
+    ("leaves", "[{'storage': 0, 'offset': n, 'shape': [1 << 20], 'stride': [1]} for n in range(2400)]"),
+    ("storage", "10 ** 400"),
+    ("shape", "[1] * 160_000"),
+)
 BAD = (
     SOURCE,
     SOURCE.replace("h = tok + pos", "h = tok"),
@@ -32,6 +40,7 @@ BAD = (
     "while True:\n    print('x' * 1000)\n",
     "import torch\nbig = torch.zeros(60_000, 10_000)\n" + SOURCE,
     "h = (",
+    *(forging(SOURCE, Edit("claim", "body", ("outputs", "token_emb", part), value)) for part, value in FORGED),
 )
 KEPT_BROWSERS = 3
 """Of a network, browsers that keep their cookie; every fourth request drops it."""

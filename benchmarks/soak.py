@@ -24,6 +24,7 @@ from queue import SimpleQueue
 
 from app.authoring import load_code_exercise
 from app.settings import ROOT
+from benchmarks.forged_observations import Edit, forging
 from graders.grader import Grader
 from graders.task import Limits, Task
 from graders.trials import new_seed
@@ -31,6 +32,32 @@ from graders.trials import new_seed
 EXERCISE = ROOT / "exercises/embeddings/token-and-position/token-and-position-embeddings"
 MOST_GROWTH = 0.05
 WALL_TIME_S = 1.5  # an endless loop costs this much; right code needs a hundredth
+_RAISES = """
+class R(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t): return t.clone()
+    @staticmethod
+    def backward(ctx, g): raise ValueError("no")
+"""
+LEAVES = ("outputs", "token_emb", "leaves")
+HUGE_LEAF = Edit("claim", "body", LEAVES, "[{'storage': 0, 'offset': 0, 'shape': [1 << 39, 0], 'stride': [0, 0]}]")
+NO_NUMBER = Edit("claim", "body", ("outputs", "token_emb", "storage"), "10 ** 400")
+NAMELESS = """
+import os, mmap
+keep = []
+for n in range(20):
+    fd = os.open("f", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    for _ in range(16): os.write(fd, b"x" * (1 << 20))
+    os.unlink("f")
+    keep.append(mmap.mmap(fd, 4096)); os.close(fd)
+"""
+DEEP = """
+import os
+for _ in range(18):
+    os.mkdir("d" * 250); os.chdir("d" * 250)
+for n in range(20):
+    with open(f"f{n}", "wb") as f: f.write(b"x" * (1 << 23))
+"""
 
 
 @dataclass(frozen=True)
@@ -59,9 +86,20 @@ class Figures:
 def kinds(solution: str) -> list[Kind]:
     """The mix: a hundred submissions."""
     wrong = solution.replace("tok + pos", "tok * pos")
+    start = "token_emb = nn.Embedding(vocab_size, n_embd)\npos_emb = nn.Embedding(block_size, n_embd)\n"
+    start += "nn.init.zeros_(pos_emb.weight)\n"
+    steps = "tok = token_emb(x)\npos = pos_emb(torch.arange(block_size))\n"
     return [
-        Kind("right", 50, solution, frozenset({"passed"})),
-        Kind("wrong", 25, wrong, frozenset({"failed"})),
+        Kind("right", 44, solution, frozenset({"passed"})),
+        Kind("right from zero", 3, f"{start}{steps}h = tok + pos\n", frozenset({"passed"})),
+        Kind("wrong", 20, wrong, frozenset({"failed"})),
+        Kind("wrong behind zeros", 2, f"{start}{steps}h = tok\n", frozenset({"failed"})),
+        Kind("raises in backward", 1, f"{_RAISES}{solution}\nh = R.apply(h)\n", frozenset({"failed"})),
+        Kind("claims a huge leaf", 1, forging(solution, HUGE_LEAF), frozenset({"crashed"})),
+        Kind("claims no number", 1, forging(solution, NO_NUMBER), frozenset({"crashed"})),
+        Kind("nameless files", 1, NAMELESS, frozenset({"output_limit"})),
+        Kind("folders beyond any path", 1, DEEP, frozenset({"output_limit", "passed", "error"})),
+        Kind("leaks by name", 1, f"{solution}\nif block_size != 8: del h", frozenset({"failed"})),
         Kind("raises", 8, solution.replace("torch.arange(block_size)", "x"), frozenset({"error"})),
         Kind("does not parse", 4, "h = (", frozenset({"error"})),
         Kind("crashes", 4, "import ctypes\nctypes.string_at(0)", frozenset({"crashed"})),

@@ -14,7 +14,6 @@ import json
 import os
 import statistics
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from app.authoring import load_code_exercise
 from app.settings import ROOT
 from graders import huge_pages
 from graders.grader import Grader
-from graders.sandbox import bubblewrap, descriptors, identity, landlock, limits, privileges, syscalls
+from graders.sandbox import bubblewrap, descriptors, identity, landlock, libraries, limits, policy, privileges, syscalls
 from graders.sandbox.walls import Walls
 from graders.student import main as student
 from graders.task import Task
@@ -54,8 +53,10 @@ def main() -> int:
 def wall_by_wall(folder: Path, rounds: int) -> dict[str, list[float]]:
     """The time that each takes, in forks of this process, which is made like a warm one first."""
     student.warm_up()
-    libraries = [str(Path(os.__file__).parent), sysconfig.get_path("purelib")]
-    walls = Walls.prepare(libraries, scratch=str(folder), own_world=False)
+    libraries.make_view(folder / "packages")
+    walls = Walls.prepare(
+        folder / "packages", scratch=folder, own_world=False, programs=(policy.compile_filter(), None)
+    )
     gc.collect()
     gc.freeze()
     huge_pages.collapse()
@@ -90,9 +91,9 @@ def forked(walls: Walls, scratch: Path) -> dict[str, float]:
 def raise_all(walls: Walls, scratch: Path, *, uid: int | None, ends: tuple[int, int]) -> dict[str, float]:
     """As `graders.fork_server` and `Walls.enclose` do, with a clock beside each."""
     assert walls.files is not None  # noqa: S101  not `unsafe`
-    assert walls.program is not None  # noqa: S101
+    assert walls.programs[0] is not None  # noqa: S101
     took: dict[str, float] = {}
-    parent, files, program = os.getppid(), walls.files, walls.program
+    parent, files, program = os.getppid(), walls.files, walls.programs[0]
     held, all_open = walls.held, walls.all_open
     timed(took, "PDEATHSIG, twice", lambda: privileges.die_with_parent(parent))
     timed(took, "a process group of its own", lambda: os.setpgid(0, 0))
@@ -102,15 +103,21 @@ def raise_all(walls: Walls, scratch: Path, *, uid: int | None, ends: tuple[int, 
     timed(
         took,
         "descriptors: its own five",
-        lambda: descriptors.arrange(inlet=inlet, outlet=outlet, printed=outlet, ruleset=rules),
+        lambda: descriptors.arrange(inlet=inlet, outlet=outlet, printed=outlet, others=(rules, files.common)),
     )
     timed(took, "rlimits", lambda: limits.apply(held=held, memory_mib=512, cpu_s=6, own_user=uid is not None))
     timed(took, "another user, no capabilities", lambda: identity.assume(uid, all_open=all_open))
     timed(took, "PDEATHSIG, twice", lambda: privileges.die_with_parent(parent))
     timed(took, "no_new_privs", privileges.forbid_new)
-    timed(took, "Landlock", lambda: landlock.restrict(descriptors.RULESET))
+    timed(took, "Landlock", restrict)
     timed(took, "seccomp", lambda: syscalls.load(program))
     return took
+
+
+def restrict() -> None:
+    """Put both rulesets in force."""
+    for ruleset in descriptors.RULESETS:
+        landlock.restrict(ruleset)
 
 
 def timed(took: dict[str, float], wall: str, step: Callable[[], int | None]) -> int:

@@ -26,24 +26,14 @@ class Brief:
     student: dict[str, Any]
     student_texts: bytes = b""  # empty, as the next one, where compiling went wrong: each run does it itself
     judge_texts: bytes = b""
-    lasting: bool = True  # may its texts leave something behind in a judge's process?
 
     def for_student(self, source: str, trial: dict[str, Any]) -> Frame:
         """A student's job: `source`, and the first trial."""
         return Frame(FrameType.JOB, {**self.student, "source": source, "trial": trial}, self.student_texts)
 
-    def for_judge(self, submission: dict[str, Any], *, opened: bool) -> Frame:
-        """
-        A judge's job.
-
-        Args:
-            submission: the student's text as `source`, and all `trials`.
-            opened: it has had one of this exercise before, and so the exercise.
-        """
-        if opened:
-            return Frame(FrameType.JOB, submission)
-        whole = {} if self.judge_texts else {"task": self.task.as_json}
-        return Frame(FrameType.JOB, {**whole, **submission}, self.judge_texts)
+    def for_judge(self) -> Frame:
+        """The exercise, for a judge to open."""
+        return Frame(FrameType.JOB, {} if self.judge_texts else {"task": self.task.as_json}, self.judge_texts)
 
     @cached_property
     def schema(self) -> ObservationSchema:
@@ -83,5 +73,4 @@ class Briefs:
         size = made.body.get("judge_bytes")
         if made.type is not FrameType.COMPILED or not isinstance(size, int):
             return Brief(task, task.student_part())
-        lasting = made.body.get("lasting") is not False
-        return Brief(task, task.student_part(), made.tensors[size:], made.tensors[:size], lasting)
+        return Brief(task, task.student_part(), made.tensors[size:], made.tensors[:size])

@@ -5,81 +5,53 @@ The trusted parent: from a source text to a Report, through two warm processes.
     student: execute -> claim -> probe -> gradients, trial by trial, each step bounded from outside
     judge:   meanwhile starting code and reference; then the claims -> outcomes
     parent:  how the run ended + outcomes -> verdict
+
+One process runs all trials of a submission, which is cheap, and what a trial leaves behind there is mostly undone
+(`graders.student.process_state`) but not all of it can be. So a fresh trial that is not in order where the lesson's is
+gets a second hearing: it runs again in a process in which nothing ran before, and what comes of that is judged in the
+place of the first, of which nothing shows. A pass beside others is a pass. Only what looks like sizes that are typed in
+pays for it.
 """
 
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from graders import report_assembly
 from graders.briefs import Brief, Briefs
-from graders.faults import GraderFault
+from graders.faults import GraderFault, MachineFault
 from graders.judges import JUDGE_BUDGET, JUDGE_TIME_S, Judges
-from graders.observation_schema import ObservationRefused, ObservationSchema
 from graders.places import Budget, Places
 from graders.report import Report, Timing
 from graders.report_assembly import Findings, FindingsRefused
-from graders.runs import START_TIME_S, Ended, Output, Run
+from graders.runs import Ended, Output, Run
+from graders.student_session import Handed, JudgingFailed, Observation, converse, data
 from graders.survey import Survey
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
-from graders.warm import JUDGE_PIPE_BYTES
 from graders.wire import Frame, FrameType
 
 _KIB = 1024
-_AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
 _KEPT = 32  # exercises of which is known that their own solution can be judged
-
-
-class JudgingFailed(Exception):
-    """A judge has not come to an outcome on what a student's run handed over."""
-
-    def __init__(self, told: str, *, how: str = "unjudged") -> None:
-        """`told`: for our log. `how`: unjudged | costly, as `Ended` has it."""
-        super().__init__(told)
-        self.how = how
+_NET_TIMES = 20  # of the limit of a step: what the kernel itself stops, should nobody else
+_STARVED = "this machine was too busy to run the student's code: nothing of it could be judged"
+_Found = Findings | JudgingFailed
 
 
 @dataclass
-class Handed:
-    """
-    What a student's run hands over, on its way to the judge, and how the run ended.
+class _Attempt:
+    """One submission on its way."""
 
-    Small claims are passed on at once, so that judging goes on beside the run; from the first that might not fit
-    into the pipe on, all wait until the run is over, so that a slow judge never costs a student time.
-    """
+    brief: Brief
+    source: str
+    trials: list[TrialOrder]
+    output: Output
 
-    judge: Run | None = None
-    failed: JudgingFailed | None = None
-    claims: list[tuple[Frame, Frame | None]] = field(default_factory=list)  # claim, gradients; of each trial
-    ended: Ended | None = None
-    waiting: list[Frame] = field(default_factory=list)
-
-    def complete(self, claim: Frame, gradients: Frame | None, *, again: bool = False) -> None:
-        """One trial is done, or as far as it came; `again`: it was run once more, with other numbers in the tables."""
-        if not again:
-            self.claims.append((claim, gradients))
-        body = {
-            "again": again,
-            "claim": claim.body,
-            "claim_bytes": len(claim.tensors),
-            "gradients": gradients.body if gradients else None,
-        }
-        frame = Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + (gradients.tensors if gradients else b""))
-        self.waiting.append(frame)
-        if self.judge is not None and len(self.waiting) == 1 and len(frame.tensors) < _AT_ONCE_BYTES:
-            self.hurry()
-
-    def hurry(self) -> None:
-        """Pass on what waits; that the judge has not taken it is told once the student's run is over."""
-        assert self.judge is not None  # noqa: S101  only called where there is one
-        try:
-            for frame in self.waiting:
-                self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
-        except Ended as ended:
-            self.failed = self.failed or _failed(ended, "took no more claims")
-        self.waiting.clear()
+    @property
+    def submission(self) -> dict[str, Any]:
+        """As the judge is told of it."""
+        return {"source": self.source, "trials": [asdict(trial) for trial in self.trials]}
 
 
 class Grader:
@@ -134,26 +106,70 @@ class Grader:
             found = Findings()
         return report_assembly.judged(task, run, found, seed=seed)
 
-    def _tried(self, brief: Brief, source: str, *, seed: str) -> tuple[report_assembly.Run, Findings | JudgingFailed]:
+    def _tried(self, brief: Brief, source: str, *, seed: str) -> tuple[report_assembly.Run, _Found]:
         """Run and judge, and say how both ended. Raises GraderFault."""
         begun = time.perf_counter()
-        task = brief.task
-        output = _output(task)
-        trials = draw_trials(task, seed)
-        found: Findings | JudgingFailed = Findings()
-        with self._places.take("student", _budget(task.limits)) as run:
-            run.give(brief.for_student(source, _data(trials[0])))
-            submission = {"source": source, "trials": [asdict(trial) for trial in trials]}
-            with self._judges.take(brief, submission) as judging:
-                handed = _converse(run, brief, trials, output=output, judge=judging.run)
-                ran = time.perf_counter()
-                if handed.claims:
-                    found = _judge(task, judging.run, handed)
-                judging.well = handed.ended is None and isinstance(found, Findings) and not found.refused
-        self._after(handed)
+        attempt = _Attempt(brief, source, draw_trials(brief.task, seed), _output(brief.task))
+        handed, found, ran = self._fed(attempt)
+        forged = handed.ended is not None and handed.ended.how == "garbled"
+        if isinstance(found, Findings) and found.again and not forged:
+            handed, found, ran = self._heard_again(attempt, handed, found.again)
         judged = time.perf_counter()
         timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
-        return report_assembly.Run(handed.ended, output, timing), found
+        return report_assembly.Run(handed.ended, attempt.output, timing, handed.trial), found
+
+    def _fed(self, attempt: _Attempt) -> tuple[Handed, _Found, float]:
+        """Run all trials in one process, and judge them; what was handed over and found, and when the run was over."""
+        brief, trials = attempt.brief, attempt.trials
+        found: _Found
+        for _ in range(2):
+            attempt.output, found = _output(brief.task), Findings()
+            with self._places.take("student", _budget(brief.task.limits)) as run:
+                run.give(brief.for_student(attempt.source, data(trials[0])))
+                with self._judges.take(brief, attempt.submission) as judging:
+                    handed = converse(run, brief, trials, output=attempt.output, judge=judging.run)
+                    ran = time.perf_counter()
+                    if handed.trials and not _starved(handed):
+                        found = _judge(brief.task, judging.run, handed)
+                    judging.well = _is_well(handed, found)
+            self._after(handed)
+            if not _starved(handed):
+                return handed, found, ran
+        raise MachineFault(_STARVED)
+
+    def _heard_again(self, attempt: _Attempt, first: Handed, again: tuple[int, ...]) -> tuple[Handed, _Found, float]:
+        """The same, with some of the trials each run in a process of its own."""
+        handed = Handed()
+        made: list[Observation] = []
+        for number in range(len(attempt.trials)):
+            alone = self._alone(attempt, number) if number in again else None
+            made += [
+                one for trial in (first.trials[number : number + 1] if alone is None else alone.trials) for one in trial
+            ]
+            if alone is not None and alone.ended is not None:
+                handed.ended, handed.trial = alone.ended, number
+                break
+        ran = time.perf_counter()
+        with self._judges.take(attempt.brief, attempt.submission) as judging:
+            handed.judge = judging.run
+            for observed in made:
+                handed.complete(observed)
+            found = _judge(attempt.brief.task, judging.run, handed)
+            judging.well = _is_well(handed, found)
+        return handed, found, ran
+
+    def _alone(self, attempt: _Attempt, number: int) -> Handed:
+        """One fresh trial in a process of its own; what it prints is nobody's to see."""
+        brief, trial = attempt.brief, attempt.trials[number]
+        for _ in range(2):
+            output = Output(keep_bytes=0, abort_bytes=attempt.output.abort_bytes)
+            with self._places.take("student", _budget(brief.task.limits)) as run:
+                run.give(brief.for_student(attempt.source, data(trial, silent=True)))
+                handed = converse(run, brief, [trial], output=output)
+            self._after(handed)
+            if not _starved(handed):
+                return handed
+        raise MachineFault(_STARVED)
 
     def _answer_for(self, brief: Brief, failure: JudgingFailed, *, seed: str) -> None:
         """
@@ -177,15 +193,19 @@ class Grader:
     def run(self, task: Task, source: str) -> Report:
         """Execute on the lesson's data only and show what is printed; nothing is judged. Raises GraderFault."""
         begun = time.perf_counter()
-        output = _output(task)
-        trials = draw_trials(task, "run")[:1]
-        brief = self._briefs.of(task)
-        with self._places.take("student", _budget(task.limits)) as run:
-            run.give(brief.for_student(source, _data(trials[0])))
-            handed = _converse(run, brief, trials, output=output)
-        self._after(handed)
+        brief, trials = self._briefs.of(task), draw_trials(task, "run")[:1]
+        for _ in range(2):
+            output = _output(task)
+            with self._places.take("student", _budget(task.limits)) as run:
+                run.give(brief.for_student(source, data(trials[0])))
+                handed = converse(run, brief, trials, output=output)
+            self._after(handed)
+            if not _starved(handed):
+                break
+        else:
+            raise MachineFault(_STARVED)
         took = _ms(time.perf_counter() - begun)
-        fault = handed.claims[0][0].body["fault"] if handed.claims else None
+        fault = handed.trials[0][0].claim.body["fault"] if handed.trials else None
         ran = report_assembly.Run(handed.ended, output, Timing(run=took, total=took))
         return report_assembly.unjudged(task, ran, fault)
 
@@ -201,10 +221,12 @@ class Grader:
         with self._places.take("judge", JUDGE_BUDGET) as run:
             try:
                 frame = run.converse(order, deadline=time.monotonic() + JUDGE_TIME_S, output=words)
-                return Survey.from_json(_expect(frame, FrameType.SURVEYED).body)
+                return Survey.from_json(frame.body)
             except (Ended, ValueError, TypeError, KeyError) as fault:
-                said = f"{report_assembly.text(words).strip()[-1000:]}"
-                raise GraderFault(f"the exercise's own code does not come to its end ({fault}): {said}") from fault
+                said = report_assembly.text(words).strip()[-1000:]
+                raise GraderFault(
+                    f"the exercise's own code does not come to its end ({fault}) {said}".strip()
+                ) from fault
 
     def prepare(self, limits: Limits | None = None) -> None:
         """
@@ -215,6 +237,7 @@ class Grader:
         """
         self._places.prepare("student", _budget(limits or Limits()))
         self._places.prepare("judge", JUDGE_BUDGET)
+        self._judges.prepare()
         self._places.tidy()
 
     @property
@@ -243,90 +266,20 @@ class Grader:
 
 
 def _budget(limits: Limits) -> Budget:
-    return Budget(limits.memory_mib, limits.wall_time_s)
+    return Budget(limits.memory_mib, limits.wall_time_s * _NET_TIMES)
 
 
 def _output(task: Task) -> Output:
     return Output(keep_bytes=task.limits.output_kib * _KIB, abort_bytes=task.limits.output_abort_kib * _KIB)
 
 
-def _converse(run: Run, brief: Brief, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
-    """Lead a student's run, which has its order, through its trials; what it handed over until it ended."""
-    handed, schema = Handed(judge), brief.schema
-    _begin(run, output=output)
-    deadline = time.monotonic() + brief.task.limits.wall_time_s
-    claim: Frame | None = None
-    order = Frame(FrameType.TRIAL, {})
-    try:
-        for number, trial in enumerate(trials):
-            made = (
-                run.listen(deadline=deadline, output=output) if number == 0 else run.converse(order, deadline=deadline)
-            )
-            claim = _claimed(made, schema)
-            output.check()
-            probe = Frame(FrameType.PROBE, {"seed": trial.seed})
-            gradients = _gradients(run.converse(probe, deadline=deadline), schema)
-            handed.complete(claim, gradients)
-            claim = None
-            if gradients.body["again"]:
-                _once_more(run, handed, schema, deadline=deadline)
-            if number + 1 < len(trials):
-                order = Frame(FrameType.TRIAL, {"trial": _data(trials[number + 1])})
-    except Ended as ended:
-        handed.ended = ended
-        if claim is not None:
-            handed.complete(claim, None)
-    return handed
+def _starved(handed: Handed) -> bool:
+    return handed.ended is not None and handed.ended.how == "starved"
 
 
-def _once_more(run: Run, handed: Handed, schema: ObservationSchema, *, deadline: float) -> None:
-    """The same trial with other numbers in the tables. Raises Ended."""
-    claim = _claimed(run.listen(deadline=deadline), schema, again=True)
-    gradients = _gradients(run.listen(deadline=deadline), schema, again=True)
-    handed.complete(claim, gradients, again=True)
-
-
-def _claimed(frame: Frame, schema: ObservationSchema, *, again: bool = False) -> Frame:
-    """A claim that is one. Raises Ended."""
-    try:
-        schema.check_claim(_expect(frame, FrameType.CLAIM), again=again)
-    except ObservationRefused as fault:
-        raise Ended("garbled") from fault
-    return frame
-
-
-def _gradients(frame: Frame, schema: ObservationSchema, *, again: bool = False) -> Frame:
-    """Gradients that are some. Raises Ended."""
-    try:
-        schema.check_gradients(_expect(frame, FrameType.GRADIENTS), again=again)
-    except ObservationRefused as fault:
-        raise Ended("garbled") from fault
-    return frame
-
-
-def _begin(run: Run, *, output: Output) -> None:
-    """
-    Until the walls are up and the starting code has run, whatever happens is ours or the author's.
-
-    The output is the student's from the first byte: by the time the frame is read here, their code may have printed.
-    """
-    try:
-        _expect(run.listen(deadline=time.monotonic() + START_TIME_S, output=output), FrameType.READY)
-    except Ended as ended:
-        raise GraderFault(
-            f"a run ended before the student's code began ({ended.how}): {report_assembly.text(output)}"
-        ) from ended
-
-
-def _data(trial: TrialOrder) -> dict[str, Any]:
-    """What the student's process is told of a trial before its code has run on it: not the probe's seed."""
-    return {"draw": trial.draw}
-
-
-def _expect(frame: Frame, kind: FrameType) -> Frame:
-    if frame.type is not kind:
-        raise Ended("garbled")
-    return frame
+def _is_well(handed: Handed, found: _Found) -> bool:
+    """Has all gone as it should, on both sides?"""
+    return handed.ended is None and isinstance(found, Findings) and not found.refused
 
 
 def _judge(task: Task, judge: Run, handed: Handed) -> Findings | JudgingFailed:
@@ -338,7 +291,7 @@ def _judge(task: Task, judge: Run, handed: Handed) -> Findings | JudgingFailed:
     try:
         frame = judge.converse(Frame(FrameType.END, {}), deadline=time.monotonic() + JUDGE_TIME_S, output=words)
     except Ended as ended:
-        return _failed(ended, f"gave no outcome: {report_assembly.text(words)}")
+        return JudgingFailed.by(ended, f"gave no outcome: {report_assembly.text(words)}")
     if "fault" in frame.body:
         raise GraderFault(str(frame.body["fault"]))
     if "failure" in frame.body:
@@ -347,11 +300,6 @@ def _judge(task: Task, judge: Run, handed: Handed) -> Findings | JudgingFailed:
         return report_assembly.findings(task, frame.body)
     except FindingsRefused as refused:
         return JudgingFailed(str(refused))
-
-
-def _failed(ended: Ended, what: str) -> JudgingFailed:
-    told = f"the judge ended ({ended.how}, status {ended.status}) and {what}"
-    return JudgingFailed(told, how="costly" if ended.how == "cpu" else "unjudged")
 
 
 def _ms(seconds: float) -> float:

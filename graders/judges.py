@@ -1,18 +1,22 @@
 """
-The judges of one slot: for each exercise one, kept from one submission to the next while all is well.
+The judges of one slot: for each exercise a process that has it open, and for each submission a fork of that.
 
-A fork costs as much as judging itself: a process's tables are copied and torn down, and every page that is used is
-copied anew. A student's run pays that price because nothing that was near a student's code may live on. A judge never
-runs a student's code. It reads what a student's run hands over, which is bounded, typed and checked field by field
-(`graders.judge.claimed`), and runs its author's texts: the same ones for every submission to the exercise, each time
-on names of their own. So what it keeps is one exercise, opened once. It is ended instead of kept
+Opening an exercise takes milliseconds, and a fork of a process that has it open need not. Such a process holds what is
+the same for every submission, the author's texts as they were compiled, and runs none of them. The fork reads what a
+student's run hands over, runs the author's texts over it, says what it found, and is killed. So whatever those do to
+their process (a class given an attribute, a module's function replaced, a cache filled, a default argument changed) is
+gone with it, and there is no list of what they must not do. What they leave in a file would stay: then the process with
+the exercise is ended as well.
 
-- where a text might do something that outlasts its run: change a module, a setting, a file (`graders.judge.lasting`);
-- when it is not done or has reported anything but an outcome: a fault, a claim that was not as it should be;
-- when the student's run did not end as a run should: what came from there is trusted least;
-- when it has grown, after so many submissions, and when others are more recent.
+It is also ended when a fork is not done or has reported anything but an outcome, when the student's run did not end as
+a run should, when it has grown, after so many submissions, and when other exercises are more recent. None of that is
+needed for the above; it costs little, and bounds what nobody has thought of.
 
-A judge of one exercise, or of another version of it, never sees another's texts.
+It has all the walls of a run but that it may fork, in no namespace of its own, and speak of that over its socket. Each
+fork takes that from itself before it reads its submission, by the same list of system calls that a student's run has.
+
+A judge of one exercise, or of another version of it, never sees another's texts. Between two submissions the next fork
+is made ahead (`prepare`), and has judged a sample of ours: what it touches for the first time is not waited for later.
 """
 
 from collections.abc import Iterator
@@ -21,50 +25,85 @@ from dataclasses import dataclass
 from typing import Any
 
 from graders.briefs import Brief
+from graders.faults import GraderFault
 from graders.places import Budget, Place, Places
 from graders.runs import Run
+from graders.warm import Forker
+from graders.wire import Frame, FrameType
 
 JUDGE_TIME_S = 20.0  # for one submission, kept from outside; long, so that a busy machine is not taken for a slow judge
 JUDGE_CPU_S = 2.0  # for one submission, and the submission's: what it hands over may be made to be costly to look at
 SUBMISSIONS_BEFORE_NEW = 200
-JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=JUDGE_TIME_S * SUBMISSIONS_BEFORE_NEW)  # in all its life
+JUDGE_BUDGET = Budget(memory_mib=1024, wall_time_s=JUDGE_TIME_S)
 _KEPT = 4
 _GROWN_BYTES = 128 * 1024 * 1024
 
 
 @dataclass
 class Judging:
-    """A judge at one submission."""
+    """An exercise that is open, and a judge of one submission to it."""
 
     place: Place
+    forker: Forker
     brief: Brief
     first_bytes: int = 0  # of its own memory, once it has had a submission
     submissions: int = 0
     well: bool = False  # set once its outcome is in order: only then is it kept
+    spare: Run | None = None  # forked ahead
+    _run: Run | None = None
 
     @property
     def run(self) -> Run:
-        """Its process."""
-        return self.place.run
+        """The judge at the submission that was begun last."""
+        assert self._run is not None  # noqa: S101  only asked of one that has begun
+        return self._run
 
     def begin(self, submission: dict[str, Any]) -> None:
-        """Tell it of the next submission, whose CPU time is counted from here. Raises GraderFault."""
+        """Have the next submission judged; its CPU time is counted from here. Raises GraderFault."""
+        self.prepare()
+        self._run, self.spare = self.spare, None
         self.run.allow_cpu(JUDGE_CPU_S)
-        self.run.give(self.brief.for_judge(submission, opened=self.submissions > 0))
         self.submissions += 1
         self.well = False
+        self.run.give(Frame(FrameType.JOB, submission))
+
+    def prepare(self) -> None:
+        """Fork the judge of the next submission, unless it is there. Raises GraderFault."""
+        if self.spare is not None and not self.spare.alive():
+            self.spare.end()
+            self.spare = None
+        if self.spare is None:
+            self.spare = self.forker.fork(self.place.order)
+
+    def over(self) -> None:
+        """End the judge of this submission, whatever it is doing."""
+        if self._run is not None:
+            self._run.end()
+            self._run = None
+
+    def end(self) -> None:
+        """End all of it, but for its place."""
+        self.over()
+        if self.spare is not None:
+            self.spare.end()
+            self.spare = None
+
+    def as_new(self) -> bool:
+        """Is it there, and has nobody left anything in its folder? Asked when the last judge has had time to end."""
+        try:
+            return self.place.run.alive() and not self.place.run.written()
+        except OSError:
+            return False
 
     def worth_keeping(self) -> bool:
         """Is it as good as a new one?"""
         try:
-            now_bytes = self.run.resident_bytes(files=False)
-            clean = not self.place.written_in()
+            now_bytes = self.place.run.resident_bytes(files=False)
         except (OSError, ValueError):
-            return False  # gone, or closed to us
+            return False  # gone
         self.first_bytes = self.first_bytes or now_bytes
         grown = now_bytes > self.first_bytes + _GROWN_BYTES
-        fresh = clean and not grown and self.submissions < SUBMISSIONS_BEFORE_NEW
-        return self.well and fresh and not self.brief.lasting
+        return self.well and not grown and self.submissions < SUBMISSIONS_BEFORE_NEW and self.as_new()
 
 
 class Judges:
@@ -74,7 +113,7 @@ class Judges:
         """`places`: where they run."""
         self._places = places
         self._kept: dict[tuple[str, int], Judging] = {}
-        self.begun = 0  # how many were started
+        self.begun = 0  # how many exercises were opened
 
     @contextmanager
     def take(self, brief: Brief, submission: dict[str, Any]) -> Iterator[Judging]:
@@ -83,35 +122,57 @@ class Judges:
 
         Args:
             brief: of the exercise.
-            submission: as `Brief.for_judge` wants it.
+            submission: the student's text as `source`, and all `trials`.
 
         Raises:
             GraderFault: it cannot be started.
         """
-        judging = self._kept.pop(brief.key, None)
-        if judging is not None and (judging.brief is not brief or not judging.run.alive()):
-            self._places.leave(judging.place)
-            judging = None
-        if judging is None:
-            self.begun += 1
-            judging = Judging(self._places.enter("judge", JUDGE_BUDGET), brief)
+        judging = self._kept.pop(brief.key, None) or self._opened(brief)
+        if judging.brief is not brief or not judging.as_new():
+            self._leave(judging)
+            judging = self._opened(brief)
         try:
             judging.begin(submission)
             yield judging
         except BaseException:
-            self._places.leave(judging.place)
+            self._leave(judging)
             raise
+        judging.over()
         self._keep(judging)
+
+    def prepare(self) -> None:
+        """Fork the judge of the next submission to the exercise that was the last. Raises GraderFault."""
+        if self._kept:
+            key = next(reversed(self._kept))
+            if self._kept[key].as_new():
+                self._kept[key].prepare()
+            else:
+                self._leave(self._kept.pop(key))
+
+    def _opened(self, brief: Brief) -> Judging:
+        self.begun += 1
+        place = self._places.enter("judge", JUDGE_BUDGET)
+        assert place.forker is not None  # noqa: S101  every judge's place has one
+        try:
+            place.run.give(brief.for_judge())
+        except GraderFault:
+            self._places.leave(place)
+            raise
+        return Judging(place, place.forker, brief)
+
+    def _leave(self, judging: Judging) -> None:
+        judging.end()
+        self._places.leave(judging.place)
 
     def _keep(self, judging: Judging) -> None:
         if not judging.worth_keeping():
-            self._places.leave(judging.place)
+            self._leave(judging)
             return
         self._kept[judging.brief.key] = judging
         while len(self._kept) > _KEPT:
-            self._places.leave(self._kept.pop(next(iter(self._kept))).place)
+            self._leave(self._kept.pop(next(iter(self._kept))))
 
     def close(self) -> None:
         """End those that are kept."""
         while self._kept:
-            self._places.leave(self._kept.popitem()[1].place)
+            self._leave(self._kept.popitem()[1])

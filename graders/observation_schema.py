@@ -100,7 +100,7 @@ class ObservationSchema:
             raise ObservationRefused(f"not gradients: {fault!r:.200}") from fault
 
     def _claim(self, body: dict[str, Any], listed: Listed) -> None:
-        _fields(body, {"outputs", "inputs", "fault", "probed", "printed", "defined"})
+        _fields(body, {"outputs", "inputs", "fault", "probed", "exited", "printed", "defined"})
         outputs, inputs, fault = body["outputs"], body["inputs"], body["fault"]
         _require(list(outputs) == self._outputs and list(inputs) == self._inputs, "other names than those asked for")
         named = [*outputs.items(), *inputs.items()]
@@ -116,6 +116,10 @@ class ObservationSchema:
         _mapping(body["probed"], most=MAX_PROBED)
         for one in body["probed"].values():
             _fault(one)
+        if body["exited"] is not None:
+            _fields(body["exited"], {"line", "code"})
+            _line(body["exited"]["line"])
+            _text(MAX_CODE_CHARS)(body["exited"]["code"])
         _text(MAX_PRINTED_CHARS)(body["printed"])
         _texts(body["defined"], most=MAX_FUNCTIONS, each=lambda one: _texts(one, most=1 + len(outputs), each=_NAME))
 
@@ -246,6 +250,7 @@ _FAULT: Mapping[str, Rule] = {
     "parsed": _truth,
     "code": _text(MAX_CODE_CHARS),
     "targets": lambda value: _texts(value, most=MAX_TARGETS, each=_NAME),
+    "on_self": _truth,
 }
 _READ = {"shape", "dtype", "requires_grad", "storage"}  # there together, if the numbers were read
 

@@ -18,7 +18,7 @@ from graders.runs import Run
 from graders.sandbox import bubblewrap
 from graders.sandbox.folders import remove_tree
 from graders.sandbox.identity import uid_for
-from graders.warm import ForkOrder, WarmProcess
+from graders.warm import Forker, ForkOrder, WarmProcess
 
 ROLES = ("student", "judge")
 FORKS_BEFORE_NEW = 5_000  # a warm process is replaced after so many, whatever it looks like
@@ -39,11 +39,13 @@ class Place:
 
     run: Run
     folder: Path
-    budget: Budget
+    order: ForkOrder
+    forker: Forker | None = None  # of a judge: it opens an exercise, and forks for each submission to it
 
-    def written_in(self) -> bool:
-        """Is there anything in its folder?"""
-        return bool(os.listdir(self.folder))  # noqa: PTH208  looked at after every submission
+    @property
+    def budget(self) -> Budget:
+        """What it may use."""
+        return Budget(self.order.memory_mib, self.order.wall_time_s)
 
 
 class Places:
@@ -120,6 +122,8 @@ class Places:
 
     def leave(self, place: Place) -> None:
         """End a run; what it wrote stays until `tidy`."""
+        if place.forker is not None:
+            place.forker.close()
         place.run.end()
         self._left.append(place.folder)
 
@@ -136,14 +140,19 @@ class Places:
         order = ForkOrder(folder, self._uid, budget.memory_mib, budget.wall_time_s)
         try:
             try:
-                run = self._warm[role].fork(order)
+                return self._forked(role, folder, order)
             except MachineFault:
                 self._replace(role)
-                run = self._warm[role].fork(order)
+                return self._forked(role, folder, order)
         except MachineFault:
             remove_tree(folder)
             raise
-        return Place(run, folder, budget)
+
+    def _forked(self, role: str, folder: Path, order: ForkOrder) -> Place:
+        if role == "judge":
+            run, forker = self._warm[role].nested(order)
+            return Place(run, folder, order, forker)
+        return Place(self._warm[role].fork(order), folder, order)
 
     def _folder(self) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch))

@@ -32,10 +32,25 @@ class Finding:
     why: str = ""
 
 
+_PAIRS = """
+import socket
+refused = True
+for family, kind in ((1, 2), (1, 5), (2, 1), (10, 1), (16, 3), (30, 1), (40, 1)):
+    try:
+        socket.socketpair(family, kind)
+        refused = False
+    except OSError:
+        pass
+"""
 ATTEMPTS = (
     Attempt("descriptors", "find more than its own", "refused = not [fd for fd in range(5, 64) if exists(fd)]"),
     Attempt("no_new_privs", "gain rights by exec", "refused = _libc.prctl(39, 0, 0, 0, 0) == 1"),
     Attempt("seccomp", "open a socket", "import socket; socket.socket()"),
+    Attempt("seccomp", "open a pair of sockets that can be led elsewhere", _PAIRS),
+    Attempt(
+        "seccomp", "pass a descriptor on", "import socket; a, b = socket.socketpair(); socket.send_fds(a, [b'x'], [0])"
+    ),
+    Attempt("seccomp", "hold memory that no limit counts", "import mmap; mmap.mmap(-1, 2**20)"),
     Attempt("seccomp", "start a program", "import os; os.execv('/bin/true', ['true'])"),
     Attempt("seccomp", "make a process", "import os; refused = os.fork() and False"),
     Attempt("seccomp", "trace a process", "syscall(101, 0)"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from graders.observation_schema import MAX_AXES, MAX_SIZE
+from graders.plain_text import plain, shown
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
 from graders.runs import Ended, Output
 from graders.task import Task
@@ -44,6 +45,7 @@ class Findings:
     raised: bool = False
     memory: bool = False
     refused: bool = False  # the claim was not one
+    again: tuple[int, ...] = ()  # fresh trials that are to be run in a process of their own
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Run:
     ended: Ended | None
     output: Output
     timing: Timing
+    trial: int = 0  # the one at which it ended; 0 is the lesson's
 
 
 def findings(task: Task, outcome: dict[str, Any]) -> Findings:
@@ -68,11 +71,14 @@ def findings(task: Task, outcome: dict[str, Any]) -> Findings:
             report=_cut(_word(outcome["report"]), MAX_PRINTED_CHECK_CHARS),
             raised=outcome["raised"] is True,
             memory=outcome["memory"] is True,
+            again=tuple(map(_whole, _list(outcome["again"], most=task.fresh_trials))),
         )
     except (TypeError, ValueError, KeyError, AttributeError) as fault:
         raise FindingsRefused("the judge's outcome is not of the form agreed on") from fault
     if [one.id for one in read.checks] != [check.id for check in task.checks]:
         raise FindingsRefused("the judge's outcome is about other checks than the exercise's")
+    if not set(read.again) <= set(range(1, 1 + task.fresh_trials)):
+        raise FindingsRefused("the judge's outcome asks for trials that there are none")
     tags = {_SYNTAX, *(one.tag for one in task.wrong)}
     if read.misconception is not None and read.misconception.tag not in tags:
         raise FindingsRefused("the judge's outcome names a misconception that the exercise does not know")
@@ -99,7 +105,7 @@ def judged(task: Task, run: Run, found: Findings, *, seed: str) -> Report:
             tensors=found.tensors,
             timing_ms=run.timing,
             seed=seed,
-            note=sentence(verdict, ended, task.limits),
+            note=sentence(verdict, ended, task.limits, trial=run.trial),
         )
     )
 
@@ -241,12 +247,4 @@ def _own_error(fault: dict[str, Any]) -> StudentError:
 
 def text(output: Output) -> str:
     """What was printed, made printable."""
-    return plain(bytes(output.kept).decode("utf-8", "replace"))
-
-
-def plain(words: str) -> str:
-    """Hostile text made printable: no NUL, no control characters but newline and tab, no lone surrogates."""
-    if words.isascii() and words.isprintable():
-        return words
-    visible = (one if one >= " " or one in "\n\t" else "�" for one in words.replace("\r\n", "\n"))
-    return "".join(visible).encode("utf-8", "replace").decode("utf-8")
+    return shown(output.kept, cut=output.truncated)

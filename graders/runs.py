@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from graders.faults import MachineFault
+from graders.sandbox.disk import Disk
 from graders.wire import HEADER, Frame, FrameType, decode_body, read_header
 
 START_TIME_S = 20.0  # until walls are up and the starting code has run
@@ -29,23 +30,25 @@ _LINGER_S = 0.2
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _UTIME = 11  # of /proc/PID/stat, counted from what follows the name; system time comes next
-_FOLDER_BYTES, _FOLDER_FILES = 64 * _MIB, 1000
 
 
 class Ended(Exception):
     """A run is over without the frame that was waited for; `how` says why."""
 
-    def __init__(self, how: str, *, status: int | None = None) -> None:
+    def __init__(self, how: str, *, status: int | None = None, line: int | None = None) -> None:
         """
         How it ended.
 
         Args:
-            how: time | cpu | memory | disk | output | gone | garbled; unjudged | costly: a judge could not look at it.
+            how: time | waiting | starved | cpu | memory | disk | output | gone | garbled; unjudged | costly: a judge
+                could not look at it.
             status: the wait status, where it is known.
+            line: of the student's code that ended it, where that is known.
         """
         super().__init__(how)
         self.how = how
         self.status = status
+        self.line = line
 
 
 @dataclass
@@ -87,7 +90,7 @@ class Limit:
     """What is watched from outside."""
 
     resident_bytes: int
-    folder: Path
+    disk: Disk
 
 
 class Run:
@@ -109,11 +112,13 @@ class Run:
         self._pidfd, self._limit, self._reap, self._bury = pidfd, limit, reap, bury
         self._job, self._answer, self._output = pipes.job, pipes.answer, pipes.output
         # the fork server may live in a namespace where the process has another number
+        self.process_id = process_id(pidfd)
         self._statm, self._stat = (
-            os.open(f"/proc/{_number(pidfd)}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("statm", "stat")
+            os.open(f"/proc/{self.process_id}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("statm", "stat")
         )
         self._cpu_until_s = math.inf
-        self._ended = False
+        self.check_time: Callable[[], None] | None = None  # looked at beside the deadline; raises Ended
+        self._ended = self._heard = False
         self._sink: Output | None = None
         self._ready = select.poll()
         for one in (self._answer, self._output):
@@ -189,6 +194,9 @@ class Run:
                 with contextlib.suppress(KeyError):  # said before
                     self._ready.unregister(self._output)
             if frame is not None:
+                if self._heard:  # the first only says that what is watched begins
+                    self._check_disk()  # what was handed over may only say that there was no room
+                self._heard = True
                 return frame
             try:
                 self._check(deadline, output)
@@ -253,6 +261,8 @@ class Run:
         """The watch that a run cannot reach: time, memory and output, from outside. Raises Ended."""
         if time.monotonic() >= deadline:
             raise Ended("time")
+        if self.check_time is not None:
+            self.check_time()
         if output is not None:
             output.check()
         with contextlib.suppress(OSError, ValueError):
@@ -260,8 +270,20 @@ class Run:
                 raise Ended("memory")
             if self._cpu_until_s < math.inf and self.cpu_s() > self._cpu_until_s:
                 raise Ended("cpu")
-        if _overfull(self._limit.folder):
+        self._check_disk()
+
+    def _check_disk(self) -> None:
+        if self._limit.disk.full(begun=self._heard):
             raise Ended("disk")
+
+    @property
+    def written_in(self) -> Disk:
+        """Where it writes."""
+        return self._limit.disk
+
+    def written(self) -> bool:
+        """Is there anything in its folder?"""
+        return self._limit.disk.used()
 
     def resident_bytes(self, *, files: bool = True) -> int:
         """
@@ -310,6 +332,7 @@ class Run:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         for one in (self._job, self._answer, self._output, self._statm, self._stat, self._pidfd):
             os.close(one)
+        self._limit.disk.close()
         if wait:
             return self._reap()
         self._bury()
@@ -329,29 +352,9 @@ def _watch_ms(deadline: float) -> float:
     return max(0.0, min(_WATCH_S, deadline - time.monotonic())) * 1000
 
 
-def _number(pidfd: int) -> int:
+def process_id(pidfd: int) -> int:
     """The process id, as our own /proc counts."""
     for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text(encoding="ascii").splitlines():
         if line.startswith("Pid:"):
             return int(line.split()[1])
     raise OSError("the kernel does not say which process a pidfd stands for")
-
-
-def _overfull(folder: Path) -> bool:
-    """Has a run written more, or more files, than it may? Links are not followed; looking stops at the bound."""
-    files = size = 0
-    waiting = [str(folder)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    files += 1
-                    facts = entry.stat(follow_symlinks=False)
-                    size += facts.st_blocks * 512
-                    if files > _FOLDER_FILES or size > _FOLDER_BYTES:
-                        return True
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-        except OSError:
-            continue  # gone, or closed to us, between two looks
-    return False

@@ -4,9 +4,11 @@ The Task: one exercise as the grader needs it, JSON-able from end to end.
 Only the trusted parent and the judge see a whole Task; the student's process gets `student_part`.
 """
 
+import ast
+import builtins
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 MAX_SOURCE_BYTES = 64 * 1024
@@ -17,7 +19,7 @@ LESSON = "lesson"
 class Limits:
     """What one run may use."""
 
-    wall_time_s: float = 4.0  # all trials together
+    wall_time_s: float = 4.0  # of processor time, for each step of a trial; `graders.time_limit` says how it is kept
     memory_mib: int = 512  # on top of what the warm process holds already
     output_kib: int = 64  # shown; the rest is thrown away
     output_abort_kib: int = 4096  # printed: past this the run is ended
@@ -137,6 +139,9 @@ class Task:
             "gradients": [list(pair) for pair in self.gradients()],
             "free_tables": list(self.free_tables),
             "probe": self.probe,
+            "redefined": sorted(_redefined(self.solution, self.setup)),
+            "wall_time_s": self.limits.wall_time_s,
+            "output_kib": self.limits.output_kib,
         }
 
     def gradients(self) -> tuple[tuple[str, str], ...]:
@@ -145,6 +150,23 @@ class Task:
         pairs = [(check.of, check.to) for check in leaves if check.to]
         pairs += [(check.of, table) for check in leaves for table in check.learns]
         return tuple(dict.fromkeys(pairs))
+
+
+@lru_cache(maxsize=64)
+def _redefined(solution: str, setup: str) -> frozenset[str]:
+    """The names of Python's or of the starting code's that the solution makes anew."""
+    return _stored(solution) & (_stored(setup) | vars(builtins).keys())
+
+
+def _stored(text: str) -> frozenset[str]:
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return frozenset()  # told where it is run
+    defined = {one.name for one in nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    return frozenset(
+        defined | {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    )
 
 
 def _check(raw: Mapping[str, Any]) -> Check:

@@ -8,6 +8,7 @@ from graders.task import Limits
 
 _BY_END = {
     "time": Verdict.TIME_LIMIT,
+    "waiting": Verdict.TIME_LIMIT,
     "memory": Verdict.MEMORY_LIMIT,
     "disk": Verdict.OUTPUT_LIMIT,
     "output": Verdict.OUTPUT_LIMIT,
@@ -50,18 +51,23 @@ def verdict_of(ended: Ended | None, *, error: bool, memory: bool, checks: list[C
     return Verdict.PASSED if passed else Verdict.FAILED
 
 
-def sentence(verdict: Verdict, ended: Ended | None, limits: Limits) -> str:
-    """What a student is told about a verdict that no check explains."""
-    return _BY_JUDGE.get(ended.how if ended is not None else "") or _by_verdict(verdict, ended, limits)
+def sentence(verdict: Verdict, ended: Ended | None, limits: Limits, *, trial: int = 0) -> str:
+    """
+    What a student is told about a verdict that no check explains.
+
+    Args:
+        verdict: which.
+        ended: how the run ended before its time, or None.
+        limits: the exercise's.
+        trial: at which it ended; 0 is the lesson's.
+    """
+    return _BY_JUDGE.get(ended.how if ended is not None else "") or _by_verdict(verdict, ended, limits, trial)
 
 
-def _by_verdict(verdict: Verdict, ended: Ended | None, limits: Limits) -> str:
+def _by_verdict(verdict: Verdict, ended: Ended | None, limits: Limits, trial: int) -> str:
     match verdict:
         case Verdict.TIME_LIMIT:
-            return (
-                f"Your code was still running after {limits.wall_time_s:g} seconds and was ended. Is there a loop that "
-                "never comes to its end?"
-            )
+            return _too_long(ended, limits, trial)
         case Verdict.MEMORY_LIMIT:
             return f"Your code asked for more than the {limits.memory_mib} MiB of memory that a run may use."
         case Verdict.OUTPUT_LIMIT if ended is not None and ended.how == "disk":
@@ -74,10 +80,24 @@ def _by_verdict(verdict: Verdict, ended: Ended | None, limits: Limits) -> str:
             return ""
 
 
+def _too_long(ended: Ended | None, limits: Limits, trial: int) -> str:
+    data = "" if trial == 0 else " It came to its end with the lesson's own data, but not with other data and sizes."
+    if ended is not None and ended.how == "waiting":
+        return (
+            f"Your code was waiting, without computing anything, for longer than the {limits.wall_time_s:g} seconds "
+            f"that a run has, and was ended.{data} Is there a sleep, a lock or a loop that waits for what never comes?"
+        )
+    return (
+        f"Your code was still running after {limits.wall_time_s:g} seconds of computing and was ended.{data} Is there "
+        "a loop that never comes to its end, or much more work than the task needs?"
+    )
+
+
 def _how(ended: Ended | None) -> str:
     if ended is None or ended.how == "garbled":
         return " and what it handed over cannot be read"
     number = ended.status & 0x7F if ended.status is not None else 0
     if number in signal.Signals._value2member_map_:
         return f" ({signal.Signals(number).name})"
-    return " (it was told to exit at once)"
+    where = f" by line {ended.line}" if ended.line else ""
+    return f" (it was told to exit at once{where})"

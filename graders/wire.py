@@ -36,6 +36,8 @@ class FrameType(IntEnum):
     OUTCOME = 7  # judge -> parent
     END = 9  # parent -> judge: no more claims come
     COMPILE = 10  # parent -> judge: compile this exercise's texts, instead of a job
+    PROBING = 12  # student -> parent: the next step of a trial begins, most often the author's probe
+    LEFT = 13  # student -> parent: this line of the student's code ends the whole process at once
     COMPILED = 11  # judge -> parent: the texts, to be sent along with later jobs
     SURVEY = 12  # parent -> judge: look at this exercise's own code and draws, instead of a job
     SURVEYED = 13  # judge -> parent: what was found

@@ -1,10 +1,10 @@
 """
 The warm process's first lines: where its modules come from, and nothing else.
 
-    python -P -S -B graders/zygote.py student|judge SOCKET SITE_PACKAGES SCRATCH [own-world] [unsafe]
+    python -P -S -B graders/zygote.py student|judge SOCKET PACKAGES SCRATCH [own-world] [unsafe]
 
-`-S` keeps site-packages' .pth files from running, one of which would put the whole project on the
-path; `graders.fork_server` says what happens then.
+PACKAGES is the folder of links that `graders.sandbox.libraries` makes. `-S` keeps the folder of all packages off the
+path, and its .pth files from running; `graders.fork_server` says what happens then.
 """
 
 import importlib

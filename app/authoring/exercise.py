@@ -92,7 +92,15 @@ class EquivalentMutant(Part):
 class LimitsSpec(Part):
     """What one run may use."""
 
-    wall_time_s: float = Field(4.0, gt=0, le=60, description="Seconds for all trials together.")
+    wall_time_s: float = Field(
+        4.0,
+        gt=0,
+        le=60,
+        description=(
+            "Seconds of computing for each step of a trial: the student's code, the probe, the gradients. Waiting may "
+            "take 1.75 times as long."
+        ),
+    )
     memory_mib: int = Field(512, ge=64, le=4096, description="MiB on top of torch itself.")
     output_kib: int = Field(64, ge=1, le=1024, description="KiB of printed text that are shown.")
 

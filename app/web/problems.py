@@ -5,6 +5,7 @@ One value, `Problem`, and three ways to say it. Which one, the request decides: 
 does not ask for HTML get the document.
 """
 
+import errno
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,9 +94,21 @@ def install_database(app: FastAPI, pages: Pages) -> None:
     def on_database(request: Request, error: Exception) -> Response:
         # locked for longer than a writer waits, or away for a moment: what was sent is not stored, so say when to retry
         log.error("database_away", method=request.method, exc_info=error)
-        return answer(request, _BUSY, pages=pages)
+        return answer(request, _FULL if is_full(error) else _BUSY, pages=pages)
+
+    def on_files(request: Request, error: Exception) -> Response:
+        log.error("request_failed", method=request.method, exc_info=error)
+        return answer(request, _FULL if is_full(error) else _FAULT, pages=pages)
 
     app.add_exception_handler(OperationalError, on_database)
+    app.add_exception_handler(OSError, on_files)
+
+
+def is_full(error: Exception) -> bool:
+    """Say whether there was no room left to store something."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return getattr(getattr(error, "orig", None), "sqlite_errorname", "") == "SQLITE_FULL"
 
 
 def answer(request: Request, problem: Problem, *, pages: Pages) -> Response:
@@ -204,6 +217,16 @@ _BUSY = Problem(
     title="Kelolo is busy",
     detail="The database does not answer just now, so nothing of this was stored. Please try again in a few seconds.",
     headers={"Retry-After": "5"},
+)
+
+_FULL = Problem(
+    status=507,
+    title="There is no room left",
+    detail=(
+        "The disk of this server is full, so nothing of this was stored; what was stored before is safe. Keep your "
+        "code and try again later: whoever runs this server has to make room."
+    ),
+    headers={"Retry-After": "60"},
 )
 
 _FAULTS = {

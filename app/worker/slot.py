@@ -171,6 +171,10 @@ class Slot(Thread):
             except LeaseLost:
                 log.info("result came too late")
             except Exception as fault:
+                if is_away(fault):
+                    # Nor the grader's fault: what it found could not be stored, so it is found again later.
+                    self._put_back(lease)
+                    return
                 # A GraderFault, or what nobody foresaw: ours in either case, never the student's.
                 self._faults += isinstance(fault, MachineFault)
                 figures.grader_failed()
@@ -180,6 +184,13 @@ class Slot(Thread):
                 self._holding = None
                 self._count_restarts(grader)
                 structlog.contextvars.unbind_contextvars("run", "request")
+
+    def _put_back(self, lease: Lease) -> None:
+        log.warning("database is away or full, result not stored")
+        try:
+            self._release(lease, tried=False)
+        except Exception:
+            log.exception("job could not be given back; it is rescued when its lease ends")
 
     def _grade(self, grader: Grader, lease: Lease) -> None:
         self._ring(lease, "running")

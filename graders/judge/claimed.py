@@ -67,7 +67,16 @@ class Fault:
     parsed: bool
     code: str
     targets: tuple[str, ...]
+    on_self: bool = False  # the name that was looked for is one that `self` holds
     operands: dict[str, Made] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """Where the student's code ended itself before its last line."""
+
+    line: int | None
+    code: str
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,7 @@ class Claim:
     printed: str
     defined: tuple[tuple[str, ...], ...]  # functions with the outputs that are made inside them
     gradients: dict[str, torch.Tensor | str]  # by "of>to": a tensor, "none", "unusable" or "error …"
+    exited: Exit | None = None
     late: tuple[tuple[str, str], ...] = ()  # [table, output]: the output was there before the table was found
 
     def made(self, name: str) -> Made:
@@ -123,6 +133,7 @@ def _claim(order: dict[str, Any], body: Any, tensors: dict[str, torch.Tensor], f
         printed=_text(body["printed"]),
         defined=tuple(tuple(_text(name) for name in one) for one in body["defined"]),
         gradients=gradients,
+        exited=_exit(body["exited"]) if body["exited"] is not None else None,
         late=tuple((_text(table), _text(output)) for table, output in body.get("late", ())),
     )
 
@@ -172,6 +183,10 @@ def _value(raw: Any) -> Any:  # noqa: ANN401
     return _text(raw)
 
 
+def _exit(facts: dict[str, Any]) -> Exit:
+    return Exit(int(facts["line"]) if facts["line"] is not None else None, _text(facts["code"]))
+
+
 def _fault(facts: dict[str, Any] | None, tensors: dict[str, torch.Tensor]) -> Fault | None:
     return _known_fault(facts, tensors) if facts is not None else None
 
@@ -188,6 +203,7 @@ def _known_fault(facts: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Fau
         parsed=facts["parsed"] is True,
         code=_text(facts["code"]),
         targets=tuple(_text(name) for name in facts["targets"]),
+        on_self=facts["on_self"] is True,
         operands={
             name: _made(name, one, tensors, prefix="operand:") for name, one in facts.get("operands", {}).items()
         },

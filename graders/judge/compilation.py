@@ -14,7 +14,7 @@ from graders.judge.printed import statements
 from graders.judge.reference import Programs
 from graders.judge.trial import expression
 from graders.setup import Setup
-from graders.student.execution import Probe
+from graders.student.probe import Probe
 from graders.task import Check, Task, WrongVariant
 from graders.texts import Texts
 

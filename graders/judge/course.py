@@ -5,7 +5,6 @@ The order comes before the student's run is over, so that the reference is ready
 arrive, and each claim is judged while the student's process is at its next trial.
 """
 
-import builtins
 import random
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from graders.judge.reference import Names, Programs, Reference, Start
 from graders.judge.second_look import settle
 from graders.judge.trial import Trial
 from graders.setup import Setup
+from graders.student import main_module
 from graders.trials import candidates
 from graders.wire import Frame, FrameType
 
@@ -42,9 +42,7 @@ class Judge:
     """
     One exercise; of each submission to it, the trials one after the other.
 
-    What a submission's trials have left is let go when the next one begins: its data are drawn and the author's texts
-    run anew, so that it makes no difference how many came before. `graders.judge.lasting` says of which exercises that
-    holds; a judge of another has one submission only.
+    Opening runs nothing of the author's; what judging does to its process ends with that (`graders.judges`).
     """
 
     def __init__(self, exercise: Exercise) -> None:
@@ -68,11 +66,10 @@ class Judge:
 
     def prepare(self, order: Order) -> None:
         """Run starting code and solution on the next trial, a `TrialOrder`. Raises ValueError: the solution fails."""
-        names: Names = {"__name__": "__main__", "__builtins__": builtins}
+        names: Names = main_module.fresh()
         values = self._setup.run(candidates(self._task.params, order["draw"]), names)
         start = Start(names)
-        pure = start.fresh()
-        ended = self._programs.run(self._task.solution, frozenset(), pure)
+        ended, pure = self._programs.run(self._task.solution, frozenset(), start.fresh)
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
@@ -124,11 +121,14 @@ class Judge:
         failed = {one.id for one in found if one.status is outcome.FAILED}
         wrong = bool(failed) or lesson.claim.fault is not None
         complete = len(trials) == 1 + task.fresh_trials
+        named = wrong and complete and not lesson.left_early
+        error = outcome.student_error(lesson)
         return {
             "checks": [outcome.as_json(one) for one in found],
-            "misconception": outcome.as_json(recognise(trials, failed, self._wrong)) if wrong and complete else None,
-            "error": outcome.as_json(outcome.student_error(lesson)),
-            "raised": lesson.claim.fault is not None,
+            "misconception": outcome.as_json(recognise(trials, failed, self._wrong)) if named else None,
+            "error": outcome.as_json(error),
+            "raised": error is not None,
+            "again": outcome.to_repeat(task, trials),
             "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
             "report": self._printed,
             "tensors": [outcome.as_json(one) for one in outcome.shapes(lesson)],

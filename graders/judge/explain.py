@@ -62,7 +62,12 @@ def _product(_: Fault, match: re.Match[str]) -> str:
     )
 
 
-def _missing_name(_: Fault, match: re.Match[str]) -> str:
+def _missing_name(fault: Fault, match: re.Match[str]) -> str:
+    if fault.on_self:
+        return (
+            f"Nothing is called `{match[1]}` in this method. What `__init__` keeps for the object is on `self`: write "
+            f"`self.{match[1]}`."
+        )
     return (
         f"Nothing is called `{match[1]}` at this point. Is it spelled so above, is it made before this line, and "
         "is it imported?"
@@ -96,6 +101,14 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
         r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)",
         lambda _, m: (
             f"Row {m[1]} was asked for along axis {m[2]}, which has {m[3]} rows, numbered 0 to {int(m[3]) - 1}."
+        ),
+    ),
+    (
+        "RuntimeError",
+        r"can't start new thread",
+        lambda *_: (
+            "No more threads can be started: a run may have some 60 at a time, and they share one processor. Let those "
+            "that are done end, or use a pool with fewer workers."
         ),
     ),
     ("RuntimeError", r"scalar types: Long, Int; but got torch\.(\w+) instead", _not_whole),
@@ -192,7 +205,10 @@ _GENERAL = {
     "EOFError": "Nothing can be typed in here, so `input()` finds nothing to read. Write the value into your code.",
     "ModuleNotFoundError": "There is no such module here: there are torch, numpy and Python's own modules.",
     "ImportError": "That name cannot be imported from this module.",
-    "PermissionError": "A run may not do this: it has no network, no other programs and no files but its own.",
+    "PermissionError": (
+        "A run may not do this: it has no network, no other processes or programs and no files but its own. Threads "
+        "and asyncio do work."
+    ),
     "KeyboardInterrupt": "Your code interrupted itself.",
     "ZeroDivisionError": "Something is divided by zero on this line.",
     "AssertionError": "One of your own `assert` lines does not hold.",

@@ -1,11 +1,12 @@
 """
-What a judge's process does from its first moment: rehearse while there is time, then judge what is ordered, one
-submission to its exercise after the other.
+What a judge's process does: it opens its exercise, and forks for each submission. The fork rehearses while there is
+time, judges the one submission, and is gone with all that came of it.
 
 `graders.judge.course` is how a submission is judged.
 """
 
 import gc
+import os
 import random
 import traceback
 from collections.abc import Callable
@@ -13,13 +14,14 @@ from typing import Any
 
 import torch
 
-from graders import wire
+from graders import forking, wire
+from graders.forking import Nested
 from graders.judge import rehearsal
 from graders.judge.claimed import ClaimRefused
 from graders.judge.compilation import Exercise, for_judge, for_student
 from graders.judge.course import Judge
-from graders.judge.lasting import lasting
 from graders.judge.survey import survey
+from graders.sandbox import descriptors, privileges
 from graders.student import main as student
 from graders.task import Task
 from graders.wire import Frame, FrameType
@@ -40,9 +42,43 @@ def underway() -> bool:
     return False
 
 
-def main(inlet: int, outlet: int) -> None:
+def main(inlet: int, outlet: int, nested: Nested) -> None:
     """
-    Judge the claims that come in on `inlet`.
+    Open one exercise and fork a judge for each submission to it; or compile one, or look at its draws.
+
+    But for the last, it runs nothing of an author's or a student's itself, so that it can do without the last wall.
+    """
+    order = wire.receive(inlet)
+    if order.type is FrameType.COMPILE:
+        nested.confine()
+        wire.send(outlet, _compiled(Task.from_json(order.body["task"])))
+        return
+    if order.type is FrameType.SURVEY:
+        nested.confine()
+        wire.send(outlet, Frame(FrameType.SURVEYED, survey(Task.from_json(order.body["task"]))))
+        return
+    judge = Judge(_exercise(order))
+    gc.freeze()
+    me = os.getpid()
+
+    def fork(_: dict[str, Any], received: list[int]) -> tuple[int, list[int]]:
+        def become() -> None:
+            nested.control.close()
+            privileges.die_with_parent(me)
+            os.setpgid(0, 0)
+            job, answer, printed = received
+            descriptors.arrange(inlet=job, outlet=answer, printed=printed)
+            nested.confine()
+            _judge(judge)
+
+        return forking.forked(become), []
+
+    forking.answer(nested.control, fork=fork, resident=nested.resident)
+
+
+def _judge(judge: Judge) -> None:
+    """
+    Judge one submission.
 
     What goes wrong before a claim is looked at is told as `fault`: it is the exercise's. What goes wrong after that is
     told as `failure`: whose it is depends on whether the exercise's own solution can be judged: the parent finds out.
@@ -50,23 +86,12 @@ def main(inlet: int, outlet: int) -> None:
     gc.set_threshold(_GARBAGE)
     torch.get_num_threads()  # as torch itself wants it done in a fork
     random.seed()
-    if not wire.waiting(inlet):
+    if not wire.waiting(descriptors.INLET):
         rehearsal.rehearse()
-    judge: Judge | None = None
-    while True:  # until the parent ends it
-        order = wire.receive(inlet)
-        if order.type is FrameType.COMPILE:
-            wire.send(outlet, _compiled(Task.from_json(order.body["task"])))
-            return
-        if order.type is FrameType.SURVEY:
-            wire.send(outlet, Frame(FrameType.SURVEYED, survey(Task.from_json(order.body["task"]))))
-            return
-        if judge is None:
-            judge = Judge(_exercise(order))
-        amiss = _begun(judge, order.body)
-        while (frame := wire.receive(inlet)).type is not FrameType.END:  # to the end, or the parent could not go on
-            amiss = amiss or _taken(judge, frame)
-        wire.send(outlet, Frame(FrameType.OUTCOME, amiss or _tried(judge.outcome)))
+    amiss = _begun(judge, wire.receive(descriptors.INLET).body)
+    while (frame := wire.receive(descriptors.INLET)).type is not FrameType.END:  # or the parent could not go on
+        amiss = amiss or _taken(judge, frame)
+    wire.send(descriptors.OUTLET, Frame(FrameType.OUTCOME, amiss or _tried(judge.outcome)))
 
 
 def _exercise(order: Frame) -> Exercise:
@@ -75,9 +100,9 @@ def _exercise(order: Frame) -> Exercise:
 
 
 def _compiled(task: Task) -> Frame:
-    """The exercise for later runs of both kinds, as bytes, and whether a judge may have more than one submission."""
+    """The exercise for later runs of both kinds, as bytes."""
     judge = for_judge(task)
-    return Frame(FrameType.COMPILED, {"judge_bytes": len(judge), "lasting": lasting(task)}, judge + for_student(task))
+    return Frame(FrameType.COMPILED, {"judge_bytes": len(judge)}, judge + for_student(task))
 
 
 def _begun(judge: Judge, submission: dict[str, Any]) -> dict[str, object]:

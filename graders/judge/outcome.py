@@ -9,7 +9,7 @@ from typing import Any
 
 from graders.judge.checks import judge
 from graders.judge.explain import explain
-from graders.judge.trial import Outcome, Trial
+from graders.judge.trial import TIME_LIMIT, Outcome, Trial
 from graders.report import CheckResult, CheckStatus, StudentError, TensorShape
 from graders.task import Check, Task
 
@@ -31,7 +31,7 @@ def results(task: Task, trials: list[Trial]) -> list[CheckResult]:
         trials: those that handed over something, the lesson's first; fewer than asked for if the run was ended.
     """
     lesson, fresh = trials[0], trials[1:]
-    clean = all(one.status is PASSED for one in lesson.outcomes.values()) and lesson.claim.fault is None
+    clean = _in_order(lesson) and lesson.claim.fault is None
     complete = len(fresh) == task.fresh_trials
     said = _first_failing(fresh) if clean else []
     found = {check.id: _over_trials(check, lesson, said, complete=complete) for check in task.checks}
@@ -65,8 +65,24 @@ def _asks_for_all(check: Check) -> bool:
 
 def _first_failing(fresh: list[Trial]) -> list[Trial]:
     """One fault, one report: of the fresh trials the first that is not in order speaks for all."""
-    wrong = [one for one in fresh if any(found.status is not PASSED for found in one.outcomes.values())]
-    return wrong[:1]
+    return [one for one in fresh if not _in_order(one)][:1]
+
+
+def _in_order(trial: Trial) -> bool:
+    return all(one.status is PASSED for one in trial.outcomes.values())
+
+
+def to_repeat(task: Task, trials: list[Trial]) -> list[int]:
+    """
+    The fresh trials that are not in order, or were not come to, where the lesson's is.
+
+    Only in a process of their own can they be told from those that fail for what an earlier one has left behind.
+    """
+    if not _in_order(trials[0]) or trials[0].claim.fault is not None:
+        return []
+    return [
+        number for number in range(1, 1 + task.fresh_trials) if not trials[number:] or not _in_order(trials[number])
+    ]
 
 
 def _sizes(trial: Trial) -> str:
@@ -80,8 +96,9 @@ def _sizes(trial: Trial) -> str:
 
 
 def student_error(lesson: Trial) -> StudentError | None:
-    """The exception on the lesson's data, explained; that of the student's code, or else of its first use."""
-    fault = lesson.claim.fault or next((one for one in lesson.claim.probed.values() if one.line), None)
+    """The exception on the lesson's data, explained; that of the student's code, or else of its first use by us."""
+    used = (one for one in lesson.claim.probed.values() if one.line and one.type != TIME_LIMIT)
+    fault = lesson.claim.fault or next(used, None)
     return StudentError(fault.type, fault.message, fault.line, explain(fault)) if fault else None
 
 

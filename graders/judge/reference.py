@@ -12,7 +12,7 @@ The same machinery runs the author's wrong variants, to see whether the student'
 import ast
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -23,8 +23,10 @@ from graders.judge.compare import Terms
 from graders.judge.condition import Noise, condition
 from graders.judge.dependence import made_from, serves
 from graders.judge.plausible import plausible
-from graders.student import claims
-from graders.student.execution import FILE, Ended, Probe, Program, assigned, run
+from graders.student import claims, main_module
+from graders.student.execution import Ended, Program, assigned, graphs_kept
+from graders.student.main_module import FILE
+from graders.student.probe import Probe, graph_was_freed, run
 from graders.task import Task
 from graders.texts import Texts
 
@@ -135,14 +137,33 @@ class Programs:
     def __init__(self, task: Task, texts: Texts | None = None) -> None:
         """`task`: whose probe is run after each text; `texts`: those that are compiled already."""
         self._probe, self._texts = task.probe, texts or Texts()
+        part = task.student_part()
+        self._settings = {"redefined": frozenset(part["redefined"]), "time_s": part["wall_time_s"]}
         self._starts = tuple(dict.fromkeys(one for check in task.checks for leaf in check.leaves for one in leaf.given))
         self._made_from = made_from(task.solution, task.setup, self._texts) if not task.probe else {}
         self._serving: dict[tuple[str, tuple[str, ...]], list[tuple[str, ...]]] = {}
         self._known: dict[tuple[str, frozenset[str]], tuple[AdoptingProgram, AdoptingProbe]] = {}
 
-    def run(self, source: str, adopted: frozenset[str], names: Names) -> Ended:
-        """Run the text with these names adopted, then the probe, in `names`."""
-        return run(*self.compiled(source, adopted), names)
+    def run(self, source: str, adopted: frozenset[str], fresh: Callable[[], Names]) -> tuple[Ended, Names]:
+        """
+        Run the text with these names adopted, then the probe, as a student's process does.
+
+        Args:
+            source: the author's text.
+            adopted: the names to replace.
+            fresh: gives the names to run in, each time it is called.
+
+        Returns:
+            How it ended, and what was made: the text's names, and in the place of the probe's what the probe made.
+        """
+        program, probe = self.compiled(source, adopted)
+        names = fresh()
+        ended = run(program, probe, names, **self._settings)
+        if graph_was_freed(ended):
+            names = fresh()
+            with graphs_kept(True):  # noqa: FBT003
+                ended = run(program, probe, names, **self._settings)
+        return ended, names if ended.values is None else ended.values
 
     def serving(self, of: str, adopted: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Other starts of the solution, asked for by some check, from which an output comes out as from this one."""
@@ -172,12 +193,12 @@ class Start:
         self._generators = [(one, one.get_state()) for one in names.values() if type(one) is torch.Generator]
 
     def fresh(self, **more: Any) -> Names:  # noqa: ANN401  any values
-        """The names for one run, with all randomness as it was for the student."""
+        """The names of a new `__main__` for one run, with all randomness as it was for the student."""
         torch.set_rng_state(self._torch)
         random.setstate(self._python)
         for generator, state in self._generators:
             generator.set_state(state)
-        return {**self.names, **more}
+        return main_module.fresh({**self.names, **more})
 
     def having(self, changed: Names) -> "Start":
         """The same state, with other values for some names."""
@@ -236,11 +257,15 @@ class Reference:
         if not all(one.readable and plausible(one, self._pure.get(name)) for name, one in made.items()):
             return None
         adoption = Adoption(made, same_shape=False, noise=noise)
-        names = self._start.fresh(**{_ADOPT: adoption})
-        if noise is not None:
-            names |= noise.on_all(names)
+
+        def names_anew() -> Names:
+            names = self._start.fresh(**{_ADOPT: adoption})
+            if noise is not None:
+                names |= noise.on_all(names)
+            return names
+
         # what was made before the solution stopped on the student's values is still what should come out
-        self._programs.run(self._task.solution, frozenset(adopted), names)
+        _, names = self._programs.run(self._task.solution, frozenset(adopted), names_anew)
         return names, adoption
 
     def terms(self, given: tuple[str, ...], *, of: str) -> Terms:
@@ -308,12 +333,12 @@ class Reference:
         made = {name: self._claim.made(name) for name in tables if self._claim.made(name).readable}
         if not all(plausible(one, self._pure.get(name)) for name, one in made.items()):
             return None
-        names = self._start.fresh(**{_ADOPT: Adoption(made, same_shape=True)})
+        adoption = Adoption(made, same_shape=True)
         order = self._task.student_part()
-        ended = self._programs.run(code, frozenset(made), names)
+        ended, names = self._programs.run(code, frozenset(made), lambda: self._start.fresh(**{_ADOPT: adoption}))
         if any(one["type"] == OtherShape.__name__ for one in (ended.fault, *ended.probed.values()) if one):
             return None
-        names.pop(_ADOPT)
+        names.pop(_ADOPT, None)
         frame = claims.claim(names, order, ended)
         found = claims.gradient_frame(claims.gradients(names, order["gradients"], seed))
         return read(order, frame, found)

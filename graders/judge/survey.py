@@ -7,7 +7,6 @@ the text that raised. What is seen of the others tells whether fresh data are ot
 sizes would always show: a parameter counts as a size where an axis of some tensor is as long as it on every draw.
 """
 
-import builtins
 import itertools
 import random
 import time
@@ -23,7 +22,8 @@ from graders.judge.printed import printed
 from graders.judge.reference import Names, Programs, Reference, Start
 from graders.judge.trial import Trial
 from graders.setup import Setup, told
-from graders.student import claims
+from graders.student import claims, main_module
+from graders.student.execution import Ended
 from graders.task import Task
 from graders.texts import Texts
 from graders.trials import Draw, candidates
@@ -69,7 +69,7 @@ class _Surveyor:
 
     def _made(self, values: Draw) -> Names:
         """The starting code's names; that inputs are tensors is looked at as well. Raises SetupFault, _Broken."""
-        names: Names = {"__name__": "__main__", "__builtins__": builtins}
+        names: Names = main_module.fresh()
         self._setup.run_once(values, names)
         for one in self._task.inputs:
             if one.name not in names:
@@ -100,14 +100,14 @@ class _Surveyor:
                 if len(self._draws) < SOLVED:
                     self._look_at(values, names, lesson)
         if not self._accepted:  # impossible, or only rare?
-            self._setup.run(candidates(self._task.params, 0), {"__builtins__": builtins})
+            self._setup.run(candidates(self._task.params, 0), main_module.fresh())
 
     def _candidates(self) -> Iterator[Draw]:
         draws = (candidates(self._task.params, number) for number in itertools.count())
         return (next(one) for one in itertools.islice(draws, CANDIDATES))
 
     def _look_at(self, values: Draw, names: Names, lesson: Names) -> None:
-        solved = self._solved(Start(names), values)
+        _, solved = self._solved(Start(names), values)
         same = {one.name for one in self._task.inputs if _same(lesson[one.name], names[one.name])}
         sizes = dict(one for name, value in values.items() if (one := _size(name, value)) is not None)
         named = [*(one.name for one in self._task.inputs), *(one.name for one in self._task.outputs)]
@@ -120,26 +120,22 @@ class _Surveyor:
         }
         self._draws.append((sizes, same, axes))
 
-    def _solved(self, start: Start, values: Draw) -> Names:
-        """The solution's names. Raises _Broken: it raises."""
-        names = start.fresh()
-        ended = self._programs.run(self._task.solution, frozenset(), names)
+    def _solved(self, start: Start, values: Draw) -> tuple[Ended, Names]:
+        """How the solution ended and its names. Raises _Broken: it raises."""
+        ended, names = self._programs.run(self._task.solution, frozenset(), start.fresh)
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 line = f" on its line {fault['line']}" if fault["line"] else ""
                 said = f"the exercise's own solution fails with {fault['type']}{line}: {fault['message'][:300]}"
                 raise _Broken(f"{said}{told(values)}")
-        return names
+        return ended, names
 
     def _report(self, lesson: Names) -> list[str]:
         """What the author's report raises over the solution's own values."""
         if not self._task.report:
             return []
         start, order = Start(lesson), self._task.student_part()
-        names = start.fresh()
-        ended = self._programs.run(self._task.solution, frozenset(), names)
-        if ended.fault is not None or ended.probed:
-            self._solved(start, Draw({}, seeds=None))
+        ended, names = self._solved(start, Draw({}, seeds=None))
         claim = read(order, claims.claim(names, order, ended), None)
         reference = Reference(self._task, start, claim, self._programs, pure=names)
         trial = Trial(

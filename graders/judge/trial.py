@@ -1,13 +1,15 @@
 """One trial as the checks see it: the student's claim beside the reference."""
 
+import ast
 import re
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
 import torch
 
-from graders.judge.claimed import MISSING, Claim, Made
+from graders.judge.claimed import MISSING, Claim, Fault, Made
 from graders.judge.compare import Bound, Terms
 from graders.judge.condition import Noise, condition
 from graders.judge.explain import explain
@@ -17,8 +19,13 @@ from graders.judge.predicates import facts
 from graders.judge.reference import Names, Reference
 from graders.report import CheckStatus
 from graders.student import claims
+from graders.student.execution import assigned
+from graders.student.probe import ProbeTimeLimit
 from graders.task import Output, Task
 from graders.texts import Texts
+
+TIME_LIMIT = ProbeTimeLimit.__name__
+_NOT_THERE = "What this looks at could not be made, so it was not tried."
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,15 @@ def expression(text: str, texts: Texts) -> CodeType:
     """An author's expression, compiled. Raises SyntaxError."""
     code: CodeType = texts.compiled(("expression", text), lambda: compile(text.lstrip(" \t"), "<expression>", "eval"))
     return code
+
+
+@lru_cache(maxsize=32)
+def probe_targets(probe: str) -> frozenset[str]:
+    """The names that the author's probe makes."""
+    try:
+        return frozenset().union(*map(assigned, ast.parse(probe).body))
+    except SyntaxError:
+        return frozenset()  # told where it is run
 
 
 @dataclass
@@ -103,47 +119,115 @@ class Trial:
         """
         What is said of an output that is not there, or None if it is.
 
-        After an exception, the output that the failing line was to make has failed, and what comes later has
-        not been tried.
+        After an exception or an early exit, the output that was to be made there has failed, and what comes later has
+        not been tried. Of what the author's probe was to make, only the student's part in it is told.
         """
         if self.made(name).kind != "missing":
             return None
-        fault = self.claim.fault
-        if fault is None:
-            return self._not_probed(name) if name in self.claim.probed else failed(self._never_made(name))
-        if not fault.parsed:
+        if not self.parsed:
             return not_run("Your code does not run yet, so nothing could be looked at.")
-        if name == self._blamed(fault.targets):
-            return failed(self._stopped_here(name))
-        return not_run(f"Your code stopped before `{name}` was made.")
+        return self._not_probed(name) if name in self._probe_makes else self._not_made(name)
+
+    def needed(self, name: str, purpose: str = "for this") -> Outcome:
+        """What is said of a check that needs an output which is not there, or is not what it should be."""
+        if name in self._probe_makes:
+            return not_run(_NOT_THERE)
+        return not_run(f"`{name}` is needed {purpose}.")
+
+    @property
+    def stopped(self) -> bool:
+        """Did the student's code end before its last line?"""
+        return self.claim.fault is not None or self.claim.exited is not None
+
+    @property
+    def nothing(self) -> list[str]:
+        """The outputs that are there as None."""
+        return [name for name, one in self.claim.outputs.items() if one.type == "NoneType"]
+
+    @property
+    def left_early(self) -> bool:
+        """Did the student's code end itself before all was made that it was to make?"""
+        return self.claim.exited is not None and bool(self._missing)
+
+    @cached_property
+    def _probe_makes(self) -> frozenset[str]:
+        return probe_targets(self.task.probe)
+
+    @cached_property
+    def _missing(self) -> list[str]:
+        """The names that the student's code was to make and has not, in the author's order."""
+        found = [
+            self._lacking(one.name) if one.name in self._probe_makes else one.name
+            for one in self.task.outputs
+            if self.made(one.name).kind == "missing"
+        ]
+        return list(dict.fromkeys(name for name in found if name))
+
+    def _lacking(self, name: str) -> str:
+        """The student's name for want of which a line of the probe could not make an output."""
+        fault = self.claim.probed.get(name)
+        if fault is None or fault.line is not None or fault.type != "NameError":
+            return ""
+        match = re.match(r"name '(\w+)' is not defined", fault.message)
+        return match[1] if match and match[1] not in self._probe_makes else ""
+
+    def _not_made(self, name: str) -> Outcome:
+        """What is said of a name that the student's code was to make."""
+        fault, exited = self.claim.fault, self.claim.exited
+        if fault is not None:
+            if name == self._blamed(fault.targets):
+                return failed(self._stopped_here(name))
+            return not_run(f"Your code stopped before `{name}` was made.")
+        if exited is not None:
+            if self._missing[:1] != [name]:
+                return not_run(f"Your code ended before `{name}` was made.")
+            where = f"Line {exited.line} (`{exited.code}`) ended your code" if exited.line else "Your code ended itself"
+            return failed(f"{where} before `{name}` was made. Nothing after it has run.")
+        return failed(self._never_made(name))
 
     def _blamed(self, targets: tuple[str, ...]) -> str | None:
-        outputs = [one.name for one in self.task.outputs]
-        missing = [name for name in outputs if self.made(name).kind == "missing"]
-        hit = [name for name in outputs if name in targets]
-        return next(iter([name for name in hit if name in missing] or ([] if hit else missing)), None)
+        if hit := [name for name in self._missing if name in targets]:
+            return hit[0]
+        made_before = any(one.name in targets for one in self.task.outputs)
+        return None if made_before else next(iter(self._missing), None)
 
     def _never_made(self, name: str) -> str:
         function = next((one[0] for one in self.claim.defined if name in one[1:]), None)
         if function is not None:
+            which = f"`{function}`" if self.lesson else "a function that makes it"  # a name may be made of fresh data
             return (
-                f"There is no `{name}` after your code has run. You define `{function}`, but what a function makes "
+                f"There is no `{name}` after your code has run. You define {which}, but what a function makes "
                 f"stays inside it until it is called and its result is given a name."
             )
-        return f"There is no `{name}` after your code has run: give this result exactly that name."
+        return f"There is no `{name}` after your code has run: give it exactly that name."
 
     def _not_probed(self, name: str) -> Outcome:
         """Your code ran, but what it defines could not be used as the task says."""
-        fault = self.claim.probed[name]
-        lacking = re.fullmatch(r"name '(\w+)' is not defined.*", fault.message) if fault.type == "NameError" else None
-        if lacking and lacking[1] in {one.name for one in self.task.outputs}:
-            return not_run(f"`{lacking[1]}` could not be made, so this was not tried.")
-        if lacking:
-            return failed(f"There is no `{lacking[1]}` after your code has run: give it exactly that name.")
+        if lacking := self._lacking(name):
+            return self._not_made(lacking)
+        fault = self.claim.probed.get(name)
+        if fault is None or (fault.line is None and (self.stopped or fault.type == "NameError")):
+            return not_run(_NOT_THERE)
+        if fault.type != TIME_LIMIT and fault.line is None:  # the author's own line: it is told in the author's words
+            return failed(self._authors_words(name))
+        return failed(self._use_stopped(fault))
+
+    def _use_stopped(self, fault: Fault) -> str:
+        """What is said where a line of the probe used the student's code, and that did not come to its end."""
+        where = f" (line {fault.line} of your code)" if fault.line and self.lesson else ""
+        if fault.type == TIME_LIMIT:
+            return f"Using what your code has made did not come to its end{where}."
         if not self.lesson:
-            return failed(f"Using it stopped with {fault.type if fault.builtin else 'an exception of its own'}.")
-        where = f" (line {fault.line} of your code)" if fault.line else ""
-        return failed(f"Using it stopped with {fault.type}{where}: {fault.message}. {explain(fault)}")
+            return f"Using it stopped with {fault.type if fault.builtin else 'an exception of its own'}."
+        return f"Using it stopped with {fault.type}{where}: {fault.message}. {explain(fault)}"
+
+    def _authors_words(self, name: str) -> str:
+        own = (leaf.message for check in self.task.checks for leaf in check.leaves if leaf.of == name and leaf.message)
+        return next(
+            own,
+            "What your code has made cannot be used as the task says: something is not there, or of a "
+            "kind that does not fit.",
+        )
 
     def value_of(self, text: str) -> Any:  # noqa: ANN401  any value
         """
@@ -170,6 +254,34 @@ class Trial:
 
         return lambda samples: condition(changed, samples)
 
+    def gradient_of(self, text: str, to: str, *, sample: int = 0) -> torch.Tensor | None:
+        """
+        What the trial's random cotangent gives at a table when it goes back through an author's expression.
+
+        Args:
+            text: the expression.
+            to: the table's name.
+            sample: the number of a run in which all that goes in is changed a little; 0 changes nothing.
+
+        Returns:
+            None where the expression cannot be worked out on the student's outputs, or does not speak of the table.
+        """
+        known, noise = self._known(), Noise(sample)
+        if not isinstance(known.get(to), torch.Tensor):
+            return None
+        changed = known | (noise.on_all(known) if sample else {})
+        leaf = changed[to].detach().clone().requires_grad_()
+        try:
+            value = eval(expression(text, self.texts), changed | {to: leaf})  # noqa: S307
+            r = claims.cotangent(tuple(value.shape), self.seed).to(value.dtype)
+            return torch.autograd.grad(value, leaf, noise.on(r) if sample else r)[0]
+        except Exception:  # noqa: BLE001  the student's outputs need not fit it
+            return None
+
+    def gradient_terms_of(self, text: str, to: str) -> Terms:
+        """How large the terms are that such a gradient is made of."""
+        return lambda samples: condition(lambda sample: self.gradient_of(text, to, sample=sample), samples)
+
     def _known(self) -> Names:
         failing = {id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED}
         about = facts(self.task, self.names, self.claim, source=self.source, failed=failing, lesson=self.of_lesson)
@@ -180,7 +292,11 @@ class Trial:
         made = {one.name: self.made(one.name) for one in self.task.outputs}
         usable = {name: one for name, one in made.items() if plausible(one, self.pure.get(name))}
         tensors = {name: one.tensor for name, one in usable.items() if one.tensor is not None}
-        return tensors | {name: one.value for name, one in made.items() if one.kind == "value"}
+        return (
+            dict.fromkeys(self.nothing)
+            | tensors
+            | {name: one.value for name, one in made.items() if one.kind == "value"}
+        )
 
     def _stopped_here(self, name: str) -> str:
         fault = self.claim.fault

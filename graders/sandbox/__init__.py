@@ -7,8 +7,8 @@ Theory of operation
 Processes. The trusted parent (a slot of the worker) has two warm processes ("zygotes",
 `graders.zygote`), one for students' code and one for judges: torch imported, an empty environment,
 one thread, no secret, and neither ever runs a student's or an author's line. For each submission
-a fork of the first is made, mostly ahead of time, and for each exercise one of the second, which is
-kept while all is well (`graders.judges` says why that is safe). A fork raises its walls
+a fork of the first is made, mostly ahead of time; for each exercise one of the second, which opens it
+and is forked again for each submission (`graders.judges`). A fork raises its walls
 (`graders.sandbox.walls`), runs a sample of ours to touch the pages it will need
 (`graders.student.rehearsal`), and only then reads its order. So a run can never lower what was there
 before its first byte, and what a judge knows is not in any student's memory, not even as a page
@@ -30,17 +30,19 @@ Which wall stops what
 
 ==================  ==========================================================================
 no_new_privs        a set-uid program or file capability that gives rights back
-seccomp             sockets, exec, new processes, ptrace, other processes' memory, io_uring, bpf,
-                    keyrings, mounts, namespaces, shared memory, the 32-bit and x32 tables, signals
-                    to anyone but itself, changes of limits
-Landlock            files: read Python and torch, write one scratch folder, nothing else; no links,
-                    devices or sockets in it; TCP and abstract sockets where the kernel can
+seccomp             sockets (but a pair of one's own), exec, new processes, ptrace, other processes'
+                    memory, io_uring, bpf, keyrings, mounts, namespaces, shared memory, the 32-bit and x32
+                    tables, signals to anyone but itself, changes of limits
+Landlock            files: read Python, torch and what it needs (`libraries`), write one scratch folder,
+                    nothing else; no links, devices or sockets in it; TCP and abstract sockets where the kernel can
 rlimits             endless CPU, big files, many descriptors, cores, the heap, threads (where it
                     has a user of its own)
 identity            (root only) being the server's user, or another slot's; all capabilities but, where
                     Python lies in a closed folder, reading past permissions
 bubblewrap          (where it can be had) seeing the machine at all: its processes, network, files
-outside watch       wall time, resident memory, files written (64 MiB, 1000 files), bytes printed:
+a tmpfs a run       (where mounting is allowed) files of more than 64 MiB, or more than 1000; else they are
+                    counted by the outside watch (`disk`)
+outside watch       time (computing, waiting), resident memory, files written, bytes printed:
                     kept by the parent, which a run cannot reach; it kills by pidfd
 one pipe, capped    any other way out; the first complete frame of the right kind is the answer
 PDEATHSIG           a run whose zygote or worker died
@@ -69,8 +71,8 @@ run only names its folder and its process id. A session of its own (setsid) was 
 takes 2 ms to make one, and a process group does what we want of it.
 
 Nothing survives. A student's fork ends with its run, so threads, timers, exit hooks, patched modules
-and set flags are gone with its memory. A judge that outlives a submission has run none of its code,
-and only texts that leave nothing behind. After a run that did not end cleanly the zygote must answer;
+and set flags are gone with its memory, and so does a judge's. What outlives a submission has run no code
+of it, nor an author's text. After a run that did not end cleanly the zygote must answer;
 if it does not, or has died, or has made 5000 forks, it is replaced (`graders.places`).
 
 Required are seccomp and Landlock; `graders.proof` tries all of it in a real run before a worker

@@ -5,14 +5,17 @@ The interpreter, or the scratch folder, may lie under a home that other users ca
 capability, reading past permissions, which opens nothing that Landlock does not allow; every other one is gone.
 """
 
+import contextlib
 import ctypes
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from graders.sandbox import kernel
 
 FIRST_UID, UIDS = 40_000, 20_000  # below those that systemd hands out by itself
 _CAPGET, _CAPSET = 125, 126
+_SETFSUID, _SETFSGID = 122, 123
 _CAPABILITIES_V3 = 0x20080522
 _READ_SEARCH = 1 << 2  # CAP_DAC_READ_SEARCH
 _WORLD_SEARCH = 0o001
@@ -55,6 +58,30 @@ def assume(uid: int | None, *, all_open: bool) -> None:
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     _keep(kept)
+
+
+@contextlib.contextmanager
+def seeing_as(uid: int | None) -> Iterator[None]:
+    """
+    Look at processes with this user's eyes, in this thread; None changes nothing.
+
+    Root in a container may not look at what processes of others have open, but each user may look at their own. Only
+    what is looked up in files goes by it: the thread stays who it is, and nobody else becomes able to signal it.
+    """
+    if uid is None:
+        yield
+        return
+    header, sets = _Header(_CAPABILITIES_V3, 0), _TwoSets()
+    kernel.syscall(_CAPGET, ctypes.byref(header), ctypes.byref(sets))
+    try:
+        kernel.syscall(_SETFSGID, uid)
+        kernel.syscall(_SETFSUID, uid)
+        # who is looked at may have kept one: only whoever has it as well may look
+        kernel.syscall(_CAPSET, ctypes.byref(header), ctypes.byref(sets))
+        yield
+    finally:
+        kernel.syscall(_SETFSUID, os.geteuid())
+        kernel.syscall(_SETFSGID, os.getegid())
 
 
 def _keep(capabilities: int) -> None:

@@ -47,14 +47,23 @@ def version() -> int:
 
 
 class Files:
-    """Which files all runs of a warm process may read. Opened once, so that a run only has to name its own folder."""
+    """
+    Which files all runs of a warm process may read. Opened once, so that a run only has to name its own folder.
 
-    def __init__(self, readable: list[Path]) -> None:
+    Two rulesets are put in force together. One is long and the same for all runs, and so made once: it names each file
+    and folder that may be read, and the scratch folder as a whole. The other is short and each run's own: it names the
+    folders that those lie in, roughly, and of the scratch folder the run's part alone. What may be done is what both
+    allow.
+    """
+
+    def __init__(self, readable: list[Path], *, listable: list[Path], scratch: Path) -> None:
         """
         Open what may be read.
 
         Args:
             readable: files and folders; those that do not exist are passed over.
+            listable: folders whose names alone may be read, with those of all below.
+            scratch: the folder in which runs get their own.
 
         Raises:
             OSError: the kernel has no Landlock.
@@ -65,8 +74,14 @@ class Files:
         self._handled = (1 << _FILE_RIGHTS.get(known, _FILE_RIGHTS_NEWEST)) - 1
         self._wanted = _Ruleset(self._handled, 3 if known >= _TCP_SINCE else 0, 3 if known >= _SCOPES_SINCE else 0)
         self._size = 24 if known >= _SCOPES_SINCE else 16 if known >= _TCP_SINCE else 8
-        self._rules = [_rule(path, READ & self._handled) for path in readable if path.exists()]
-        self._rules.append(_rule(Path(os.devnull), _READ_FILE | _WRITE_FILE))
+        readable = [path for path in readable if path.exists()]
+        null = (Path(os.devnull), _READ_FILE | _WRITE_FILE)
+        rough = dict.fromkeys(path if scratch.is_relative_to(path.parent) else path.parent for path in readable)
+        self._rules = [_rule(path, READ & self._handled) for path in (*rough, *listable)]
+        self._rules.append(_rule(*null))
+        self._writing = (READ_WRITE | _TRUNCATE) & self._handled
+        fence = [(path, READ) for path in readable] + [(path, _READ_DIR) for path in listable]
+        self.common = self._common([*fence, null, (scratch, self._writing)])
 
     def ruleset(self, writable: str) -> int:
         """
@@ -75,13 +90,27 @@ class Files:
         Args:
             writable: the one folder that the run may also write in.
         """
-        ruleset = kernel.syscall(_CREATE_RULESET, ctypes.byref(self._wanted), self._size, 0)
-        own = _rule(Path(writable), (READ_WRITE | _TRUNCATE) & self._handled)
+        ruleset = self._empty()
+        own = _rule(Path(writable), self._writing)
         try:
             for rule in (*self._rules, own):
                 kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
         finally:
             os.close(own.parent)
+        return ruleset
+
+    def _empty(self) -> int:
+        return kernel.syscall(_CREATE_RULESET, ctypes.byref(self._wanted), self._size, 0)
+
+    def _common(self, allowed: list[tuple[Path, int]]) -> int:
+        """The long ruleset, as a descriptor that is kept open."""
+        ruleset = self._empty()
+        for path, rights in allowed:
+            rule = _rule(path, rights & self._handled)
+            try:
+                kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
+            finally:
+                os.close(rule.parent)
         return ruleset
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 MIB = 1024 * 1024
 THREADS = 64
+FILE_BYTES = 16 * MIB
 PAGE = resource.getpagesize()
 
 
@@ -41,7 +42,7 @@ def apply(*, held: Footprint, memory_mib: int, cpu_s: int, own_user: bool) -> No
         resource.RLIMIT_DATA: (held.data + budget, held.data + budget),
         # shared maps are not in DATA; leave room for threads' stacks, which are reserved, not used
         resource.RLIMIT_AS: (held.address_space + 2 * budget, held.address_space + 2 * budget),
-        resource.RLIMIT_FSIZE: (16 * MIB, 16 * MIB),
+        resource.RLIMIT_FSIZE: (FILE_BYTES, FILE_BYTES),
         resource.RLIMIT_NOFILE: (64, 64),
         resource.RLIMIT_CORE: (0, 0),
         resource.RLIMIT_MSGQUEUE: (0, 0),

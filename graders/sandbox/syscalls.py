@@ -1,87 +1,19 @@
 """
-Seccomp: the system calls that a run may make. What is not on the list is refused with EPERM.
+Seccomp: putting the list of system calls in force. What is not on the list is refused with EPERM.
 
-libseccomp (through pyseccomp) compiles the list once, in the warm process; each run only patches
-its own process id into the compiled filter and loads it, which is several times quicker than
-building it anew. The architecture and the x32 bit are looked at first: a call through another
-table kills the process.
+`graders.sandbox.policy` is the list; it is compiled once, and each run only patches its own process id into the
+compiled program and loads it, which is several times quicker than building it anew. The architecture and the x32 bit
+are looked at first: a call through another table kills the process.
 """
 
 import ctypes
-import errno
 import os
-import tempfile
-
-import pyseccomp
 
 from graders.sandbox import kernel
 
-# Stands in the compiled filter wherever the run's own process id belongs.
-_OWN_PID = 0x7ABCDE01
-_CLONE_THREAD = 0x00010000
+OWN_PID = 0x7ABCDE01  # stands in the compiled program wherever the run's own process id belongs
 _SECCOMP_MODE_FILTER = 2
 _INSTRUCTION_BYTES = 8
-
-FILES = (
-    "read", "write", "readv", "writev", "pread64", "pwrite64", "lseek", "close", "close_range",
-    "open", "openat", "stat", "fstat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2",
-    "readlink", "readlinkat", "getcwd", "getdents64", "chdir", "mkdir", "mkdirat", "unlink", "unlinkat",
-    "rmdir", "rename", "renameat", "renameat2", "ftruncate", "truncate", "fsync", "fdatasync", "umask",
-    "dup", "dup2", "dup3", "pipe2", "poll", "ppoll", "select", "pselect6", "fadvise64", "statfs", "fstatfs",
-)  # fmt: skip
-MEMORY = ("mmap", "munmap", "mprotect", "mremap", "madvise", "brk", "membarrier", "mincore")
-THREADS = (
-    "futex", "set_robust_list", "get_robust_list", "rseq", "set_tid_address", "arch_prctl", "sched_yield",
-    "sched_getaffinity", "sched_getparam", "sched_getscheduler", "exit", "exit_group", "restart_syscall",
-)  # fmt: skip
-TIME = (
-    "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times",
-    "setitimer", "getitimer", "alarm", "pause",
-)  # fmt: skip
-FACTS = (
-    "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "getgroups", "getpgrp", "getsid",
-    "uname", "sysinfo", "getrusage", "getrandom", "getrlimit", "getpriority", "getcpu", "capget",
-)  # fmt: skip
-SIGNALS = ("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack")
-
-_TCGETS, _FIOCLEX, _FIONCLEX, _FIONREAD = 0x5401, 0x5451, 0x5450, 0x541B
-_FCNTL_COMMANDS = (0, 1, 2, 3, 4, 1030)  # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC: no locks, no SETOWN
-_PR_SET_NAME, _PR_GET_NAME, _PR_GET_NO_NEW_PRIVS = 15, 16, 39
-
-
-def compile_filter() -> bytes:
-    """
-    The list as a BPF program, for any run to load.
-
-    Raises:
-        OSError: libseccomp is missing or too old.
-    """
-    rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
-    for name in (*FILES, *MEMORY, *THREADS, *TIME, *FACTS, *SIGNALS):
-        rules.add_rule(pyseccomp.ALLOW, name)
-    _allow_when_narrow(rules)
-    # glibc falls back to clone on ENOSYS; clone3 hides its flags in memory, which seccomp cannot read
-    rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
-    with tempfile.TemporaryFile() as program:
-        rules.export_bpf(program)
-        program.seek(0)
-        return program.read()
-
-
-def _allow_when_narrow(rules: pyseccomp.SyscallFilter) -> None:
-    """The calls that are allowed with some arguments only."""
-    equal, masked = pyseccomp.EQ, pyseccomp.MASKED_EQ
-    rules.add_rule(pyseccomp.ALLOW, "clone", pyseccomp.Arg(0, masked, _CLONE_THREAD, _CLONE_THREAD))
-    for signal_call in ("kill", "tgkill"):
-        rules.add_rule(pyseccomp.ALLOW, signal_call, pyseccomp.Arg(0, equal, _OWN_PID))
-    for request in (_TCGETS, _FIOCLEX, _FIONCLEX, _FIONREAD):
-        rules.add_rule(pyseccomp.ALLOW, "ioctl", pyseccomp.Arg(1, equal, request))
-    for command in _FCNTL_COMMANDS:
-        rules.add_rule(pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, equal, command))
-    for option in (_PR_SET_NAME, _PR_GET_NAME, _PR_GET_NO_NEW_PRIVS):
-        rules.add_rule(pyseccomp.ALLOW, "prctl", pyseccomp.Arg(0, equal, option))
-    # reading a limit is harmless; setting one, or another process's, is not
-    rules.add_rule(pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, equal, 0), pyseccomp.Arg(2, equal, 0))
 
 
 class _Program(ctypes.Structure):
@@ -95,7 +27,7 @@ def load(program: bytes) -> None:
     Raises:
         OSError: the kernel refused it.
     """
-    mine = program.replace(_OWN_PID.to_bytes(4, "little"), os.getpid().to_bytes(4, "little"))
+    mine = program.replace(OWN_PID.to_bytes(4, "little"), os.getpid().to_bytes(4, "little"))
     buffer = ctypes.create_string_buffer(mine, len(mine))
     wanted = _Program(len(mine) // _INSTRUCTION_BYTES, ctypes.cast(buffer, ctypes.c_void_p))
     kernel.prctl(kernel.PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(wanted))

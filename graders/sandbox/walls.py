@@ -9,59 +9,69 @@ import contextlib
 import ctypes.util
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graders.sandbox import identity, landlock, limits, privileges, syscalls
+from graders.sandbox import disk, identity, kernel, landlock, libraries, limits, privileges, syscalls
 
 # torch prints a line at its first operation if it cannot read what the processor can do
 _PROCESSOR_FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
-_DEVICES = ("/dev/urandom", "/dev/zero")
-_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/localtime", "/usr/share/zoneinfo")
+_DEVICES = ("/dev/urandom",)  # not /dev/zero: mapped and shared, it is memory that no limit counts
+
+
+Programs = tuple[bytes | None, bytes | None]
+"""Compiled lists of system calls, for runs and for what forks runs; None only where that was said to be no matter."""
 
 
 @dataclass(frozen=True)
 class Walls:
     """What the warm process prepares once for all its runs."""
 
-    program: bytes | None  # compiled seccomp list; None only where that is missing and was said to be no matter
+    programs: Programs
     files: landlock.Files | None
     held: limits.Footprint
     all_open: bool
+    mounts: bool  # has each run a file system of its own? Else the parent has to see which files it holds
 
     @classmethod
-    def prepare(cls, libraries: list[str], *, scratch: str, own_world: bool, unsafe: bool = False) -> "Walls":
+    def prepare(
+        cls, view: Path, *, scratch: Path, own_world: bool, programs: Programs, unsafe: bool = False
+    ) -> "Walls":
         """
-        Compile what can be compiled ahead.
+        Open what can be opened ahead.
 
         Args:
-            libraries: folders that hold Python's and torch's files.
+            view: the folder of links to the packages that runs may read (`libraries.make_view`).
             scratch: the folder in which runs get their own.
             own_world: is /proc ours alone?
+            programs: the compiled lists of system calls, for runs and for what forks runs.
             unsafe: do without a wall that this machine lacks.
 
         Raises:
-            OSError: seccomp or Landlock is missing on this machine.
+            OSError: Landlock is missing on this machine.
         """
-        paths = [Path(one).resolve() for one in (*libraries, *_LIBRARIES, *_PROCESSOR_FACTS, *_DEVICES)]
-        paths += [Path("/proc")] if own_world else []
-        files, program = None, None
+        readable = [*libraries.readable(view), *(Path(one).resolve() for one in (*_PROCESSOR_FACTS, *_DEVICES))]
+        readable += [Path("/proc")] if own_world else []
+        files = None
         with contextlib.suppress(*((OSError,) if unsafe else ())):
-            program = syscalls.compile_filter()
-        with contextlib.suppress(*((OSError,) if unsafe else ())):
-            files = landlock.Files(list(dict.fromkeys(paths)))
-        open_ = identity.open_to_all([Path(one).resolve() for one in (*libraries, scratch)])
-        return cls(program, files, limits.footprint(), open_)
+            files = landlock.Files(readable, listable=libraries.listable(view), scratch=scratch)
+        mounts = disk.can_mount(scratch, own_world=own_world)
+        needed = [*libraries.standard_folders(), *(path.resolve() for path in view.iterdir()), scratch]
+        return cls(programs, files, limits.footprint(), identity.open_to_all(needed), mounts)
 
-    def enclose(self, ruleset: int | None, *, uid: int | None, memory_mib: int, wall_time_s: float) -> None:
+    def enclose(
+        self, rulesets: Sequence[int], *, uid: int | None, memory_mib: int, wall_time_s: float, forks: bool = False
+    ) -> None:
         """
         Enclose this process for ever.
 
         Args:
-            ruleset: of `files`, for this run; None where there is no Landlock.
+            rulesets: of `files`, for this run; none where there is no Landlock.
             uid: the user to become, where we are root.
             memory_mib: what the run may use on top of what the warm process holds.
             wall_time_s: kept by the parent; the limit on CPU time lies a little above it.
+            forks: it runs nothing of anyone's, but forks what does, each of which calls `confine`.
 
         Raises:
             OSError: a wall cannot be raised; run nothing then.
@@ -69,12 +79,21 @@ class Walls:
         limits.apply(held=self.held, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2, own_user=uid is not None)
         parent = os.getppid()
         identity.assume(uid, all_open=self.all_open)
+        if not self.mounts:
+            kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # changing the user has hidden it from who watches what it writes
         privileges.die_with_parent(parent)  # changing the user has cleared it
         privileges.forbid_new()
-        if ruleset is not None:
+        for ruleset in rulesets:
             landlock.restrict(ruleset)
-        if self.program is not None:
-            syscalls.load(self.program)
+        program = self.programs[1] if forks else self.programs[0]
+        if program is not None:
+            syscalls.load(program)
+
+    def confine(self) -> None:
+        """The last wall, for a fork of a process that stands behind all the others. Raises OSError."""
+        program = self.programs[0]
+        if program is not None:
+            syscalls.load(program)
 
 
 @dataclass(frozen=True)

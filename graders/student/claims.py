@@ -36,7 +36,8 @@ from graders.observation_schema import (
     MAX_VALUE_ENTRIES,
 )
 from graders.student import execution
-from graders.student.execution import FILE, Ended
+from graders.student.execution import Ended
+from graders.student.main_module import FILE
 from graders.wire import Frame, FrameType
 
 _MAX_NODES = 1000  # of a graph, looked through for leaves
@@ -57,7 +58,8 @@ def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended, late: list
     """The state of the student's names after one trial, how it ended, and `Pinning.late` of one with other numbers."""
     look, fault = _Look(), ended.fault
     looks = {"table": look.at_table, "value": look.at_value, "tensor": look.at}
-    outputs = {wanted["name"]: looks[wanted["kind"]](names, wanted["name"]) for wanted in order["outputs"]}
+    made = names if ended.values is None else ended.values
+    outputs = {wanted["name"]: looks[wanted["kind"]](made, wanted["name"]) for wanted in order["outputs"]}
     inputs = {name: look.at(names, name) for name in order["inputs"]}
     operands = (fault or {}).pop("operands", {})
     if fault is not None:
@@ -68,6 +70,7 @@ def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended, late: list
         "inputs": inputs,
         "fault": fault,
         "probed": {name: _within(one) for name, one in ended.probed.items()},
+        "exited": ended.exited,
         "printed": ended.printed,
         "defined": _functions(names, list(outputs)),
     }

@@ -12,28 +12,27 @@ import errno
 import functools
 import gc
 import inspect
-import io
 import linecache
 import os
 import re
 import sys
+import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
-from graders.texts import Texts
+from graders.student.main_module import FILE
+from graders.student.streams import Streams
 
-FILE = "your code"  # stands in tracebacks that a student prints
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; str.splitlines knows more ends than that
 _MESSAGE_CHARS = 2000
 _LINE_CHARS = 200
-_PRINTED_BYTES = 8192
-_PROBE = "<probe>"
 Fault = dict[str, Any]
+Exit = dict[str, Any]  # line and text of the statement that ended the code early
 
 
 @dataclass(frozen=True)
@@ -43,23 +42,26 @@ class Ended:
     fault: Fault | None  # of the student's code
     probed: dict[str, Fault]  # by the name that a line of the probe was to make
     printed: str
-
-
-def run(program: "Program", probe: "Probe", names: dict[str, Any]) -> Ended:
-    """Run the student's code in `names`, and then, if it came to its end, the author's probe."""
-    fault = program.run(names)
-    printed = program.printed()
-    return Ended(fault, probe.run(names, program) if fault is None else {}, printed)
+    exited: Exit | None = None  # the `exit()` at which the student's code ended
+    values: dict[str, Any] | None = None  # what the outputs are taken from, if not the student's names
 
 
 class Program:
     """The student's text, compiled once, run on every trial."""
 
-    def __init__(self, source: str) -> None:
-        """Parse and compile; a text that does not parse is kept as its fault."""
+    def __init__(self, source: str, *, leaving: Callable[[int], None] = lambda _: None) -> None:
+        """
+        Parse and compile; a text that does not parse is kept as its fault.
+
+        Args:
+            source: the text.
+            leaving: told of the line that ends the whole process at once.
+        """
+        self._leaving = leaving
         self._code: types.CodeType | None = None
         self._fault: Fault | None = None
-        self._out = _Tee(1)
+        self.streams = Streams(shown_bytes=0)
+        self.exited: Exit | None = None
         source = source.removeprefix("\ufeff")  # some editors begin a file with a byte-order mark
         self.source = source
         self._lines = _LINE_END.split(source)
@@ -75,48 +77,77 @@ class Program:
         """The program as it is run: as written. Raises whatever `compile` does."""
         return compile(source, FILE, "exec")
 
-    def run(self, names: dict[str, Any]) -> Fault | None:
-        """Execute in `names`; how it failed, or None. `SystemExit` ends a program, it is not a fault."""
+    def run(self, names: dict[str, Any], *, shown_bytes: int = 0) -> Fault | None:
+        """
+        Execute in `names`; how it failed, or None. `SystemExit` ends a program, it is not a fault.
+
+        Args:
+            names: filled.
+            shown_bytes: how much of what is printed can be seen by anybody; 0 prints nothing.
+        """
+        self.exited = None
         if self._code is None:
             return self._fault
-        self._out = _Tee(1)
-        sys.stdout, sys.stderr = _writer(self._out), _writer(_Tee(2))
+        self.streams = Streams(shown_bytes=shown_bytes)
+        self.streams.install()
         try:
-            exec(self._code, names)  # noqa: S102  this is what the walls are for
+            with self.exits():
+                exec(self._code, names)  # noqa: S102  this is what the walls are for
         except SystemExit as end:
-            return self._exit(end)
+            self._exit(end, sys.exc_info()[2])
         except BaseException as fault:  # noqa: BLE001  everything else a student can raise is told
             return self.raised(fault, sys.exc_info()[2])
         return None
 
     def printed(self) -> str:
         """The beginning of what the last run printed to stdout."""
-        return bytes(self._out.kept).decode("utf-8", "replace")
+        return self.streams.printed()
+
+    @contextlib.contextmanager
+    def exits(self) -> Iterator[None]:
+        """While it holds, `os._exit` loses no words, and says which line called it unless another thread did."""
+        exit_, main, streams, leaving = os._exit, threading.get_ident(), self.streams, self._leaving
+
+        def leave(status: int) -> NoReturn:
+            streams.flush()
+            frame: types.FrameType | None = sys._getframe(1)  # noqa: SLF001  no other way to the caller's line
+            while frame is not None and frame.f_code.co_filename != FILE:
+                frame = frame.f_back
+            if frame is not None and threading.get_ident() == main:
+                leaving(frame.f_lineno)
+            exit_(status)
+
+        os._exit = leave
+        try:
+            yield
+        finally:
+            os._exit = exit_
 
     def _unparsed(self, fault: BaseException) -> Fault:
         line = fault.lineno if isinstance(fault, SyntaxError) else None
         text = fault.msg if isinstance(fault, SyntaxError) else text_of(fault)
-        return {**_described(fault, text), "line": line, "parsed": False, "targets": [], "code": self._line(line)}
+        told: Fault = {"line": line, "parsed": False, "targets": [], "code": self._line(line), "on_self": False}
+        return {**_described(fault, text), **told}
 
-    def _exit(self, end: SystemExit) -> Fault | None:
+    def _exit(self, end: SystemExit, trace: types.TracebackType | None) -> None:
         """`exit()` is the end of the program; a text or a number other than 0 is still only a message."""
         if isinstance(end.code, str):
             with contextlib.suppress(Exception):
                 sys.stderr.write(f"{end.code[:_MESSAGE_CHARS]}\n")
-        return None
+        line = next((number for _, number in _own_frames(trace)[::-1]), None)
+        self.exited = {"line": line, "code": self._line(line)}
 
     def raised(self, fault: BaseException, trace: types.TracebackType | None) -> Fault:
         """An exception by its type, message and the student's own line that led to it."""
-        module_frame: types.TracebackType | None = None
-        line: int | None = None
+        own = _own_frames(trace)
+        line = own[-1][1] if own else None
         operands: dict[str, torch.Tensor] = {}
+        on_self = bool(own) and isinstance(fault, NameError) and _held_by_self(own[-1][0].tb_frame, fault)
         while trace is not None:
-            if trace.tb_frame.f_code.co_filename == FILE:
-                module_frame = module_frame or trace
-                line = trace.tb_lineno
             operands = _operands(trace.tb_frame) or operands
             trace = trace.tb_next
-        told = {"line": line, "parsed": True, "targets": self._targets(module_frame), "code": self._line(line)}
+        targets = self._targets(own[0][0] if own else None)
+        told = {"line": line, "parsed": True, "targets": targets, "code": self._line(line), "on_self": on_self}
         return {**_described(fault, text_of(fault)), **told, "operands": operands}
 
     def _line(self, number: int | None) -> str:
@@ -132,50 +163,24 @@ class Program:
         return targets_at(ast.parse(self.source), line or trace.tb_lineno, column)
 
 
-class Probe:
-    """
-    The author's lines that run after the student's: each on its own, so that one that fails does not hide the others.
-
-    They see `raised(call)`, which gives the name of the exception that a call raises, or an empty text.
-    """
-
-    adopted: frozenset[str] = frozenset()
-
-    def __init__(self, source: str, texts: Texts | None = None) -> None:
-        """Compile, unless `texts` has it. Raises SyntaxError: the author's fault."""
-        key = ("probe", source, tuple(sorted(self.adopted)))
-        steps = (texts or Texts()).compiled(key, lambda: self._compiled(source)) if source else []
-        self._steps: list[tuple[list[str], types.CodeType]] = steps
-
-    def _compiled(self, source: str) -> list[tuple[list[str], types.CodeType]]:
-        lines = self.prepared(ast.parse(source, _PROBE)).body
-        return [(sorted(assigned(one)), compile(ast.Module([one], []), _PROBE, "exec")) for one in lines]
-
-    def prepared(self, tree: ast.Module) -> ast.Module:
-        """The lines as they are run: as written."""
-        return tree
-
-    def run(self, names: dict[str, Any], program: Program) -> dict[str, Fault]:
-        """Run in `names`; the faults by the names that were to be made."""
-        if not self._steps:
-            return {}
-        names["raised"] = _raised_name
-        faults: dict[str, Fault] = {}
-        for targets, code in self._steps:
-            try:
-                exec(code, names)  # noqa: S102
-            except BaseException as fault:  # noqa: BLE001  whatever a student's class raises
-                told = program.raised(fault, sys.exc_info()[2])
-                faults |= {target: {**told, "targets": targets} for target in targets}
-        return faults
+def _own_frames(trace: types.TracebackType | None) -> list[tuple[types.TracebackType, int]]:
+    """The frames of the student's own text on the way to an exception, from the outermost, each with its line."""
+    found = []
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == FILE:
+            found.append((trace, trace.tb_lineno))
+        trace = trace.tb_next
+    return found
 
 
-def _raised_name(call: Callable[[], object]) -> str:
+def _held_by_self(frame: types.FrameType, fault: NameError) -> bool:
+    """Is what was looked for a thing that `self` holds?"""
     try:
-        call()
-    except Exception as fault:  # noqa: BLE001  which one is the question
-        return type(fault).__name__
-    return ""
+        held = vars(frame.f_locals["self"])
+        parts = [held, *(held.get(part) or {} for part in ("_parameters", "_buffers", "_modules"))]
+        return any(fault.name in part for part in parts)
+    except Exception:  # noqa: BLE001  no `self`, or a student's own idea of one
+        return False
 
 
 def assigned(statement: ast.AST) -> frozenset[str]:
@@ -257,46 +262,6 @@ def text_of(fault: BaseException) -> str:
     except BaseException:  # noqa: BLE001  a student's __str__
         return "(its message cannot be read)"
     return str.__str__(text)[:_MESSAGE_CHARS]
-
-
-class _Tee(io.RawIOBase):
-    """Writes to a descriptor and keeps the beginning."""
-
-    def __init__(self, descriptor: int) -> None:
-        super().__init__()
-        self._descriptor = descriptor
-        self.kept = bytearray()
-        self.name = f"<output {descriptor}>"
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def write(self, part: Any) -> int:  # noqa: ANN401  any buffer
-        written = os.write(self._descriptor, part)
-        self.kept += bytes(part[: min(written, max(0, _PRINTED_BYTES - len(self.kept)))])
-        return written
-
-
-def _writer(tee: _Tee) -> io.TextIOWrapper:
-    return io.TextIOWrapper(tee, encoding="utf-8", errors="backslashreplace", write_through=True)
-
-
-def flush() -> None:
-    """Get the last words out; the student may have closed or replaced the streams."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(BaseException):
-            stream.flush()
-
-
-def silence() -> None:
-    """From now on what is printed goes nowhere."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
-    os.close(null)
 
 
 @contextlib.contextmanager

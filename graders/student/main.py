@@ -7,6 +7,7 @@ What a student's process does from its first moment: rehearse while there is tim
 import gc
 import os
 import random
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch._dynamo  # seconds, which the first optimiser or checkpoint of a ru
 from graders import wire
 from graders.student import execution, rehearsal
 from graders.student.course import StudentRun
+from graders.student.process_state import ProcessState
 from graders.texts import Texts
 from graders.wire import Frame, FrameType
 
@@ -47,30 +49,42 @@ def _seed_nothing(seed: int) -> None:
     """There is nothing to seed."""
 
 
-def main(inlet: int, outlet: int) -> None:
+def main(inlet: int, outlet: int, _: object = None) -> None:
     """Run all trials of the job that comes in on `inlet`."""
     gc.disable()  # but while the student's code runs
     torch.get_num_threads()  # as torch itself wants it done in a fork
     if not wire.waiting(inlet):
         rehearsal.rehearse()
-    order = wire.receive(inlet)
     random.seed()
     torch.default_generator.manual_seed(int.from_bytes(os.urandom(7), "little"))
+    sys.argv = ["main.py"]
+    sys.orig_argv = ["python", "main.py"]
+    state = ProcessState()
+    order = wire.receive(inlet)
 
     def ready() -> None:
         wire.send(outlet, Frame(FrameType.READY, {}))
         _UNDERWAY.append(True)
 
-    source = order.body["source"]
-    run = StudentRun(order.body, lambda: execution.Program(source), ready=ready, texts=Texts(order.tensors))
+    def probing() -> None:
+        wire.send(outlet, Frame(FrameType.PROBING, {}))
+
+    def leaving(line: int) -> None:
+        wire.send(outlet, Frame(FrameType.LEFT, {"line": line}))
+
+    def compiled() -> execution.Program:
+        return execution.Program(order.body["source"], leaving=leaving)
+
+    texts = Texts(order.tensors)
+    run = StudentRun(order.body, compiled, ready=ready, probing=probing, texts=texts, state=state)
     trial: dict[str, Any] | None = order.body["trial"]
     while trial is not None:
         wire.send(outlet, run.execute(trial))
         probe = wire.receive(inlet)
         wire.send(outlet, run.gradients(probe.body["seed"]))
         if run.is_blind:
-            for frame in run.again(probe.body["seed"]):
-                wire.send(outlet, frame)
+            wire.send(outlet, run.again(probe.body["seed"]))
+            wire.send(outlet, run.gradients_again(probe.body["seed"]))
         trial = wire.receive(inlet).body.get("trial")
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import torch
 
 from graders.student.course import StudentRun
-from graders.student.execution import FILE, Program
+from graders.student.execution import Program
+from graders.student.main_module import FILE
 from graders.wire import Frame
 
 SETUP = """
@@ -68,6 +69,9 @@ ORDER: dict[str, Any] = {
     "gradients": [["h", "table"], ["found", "table"]],
     "free_tables": ["table", "places"],
     "probe": "",
+    "redefined": [],
+    "wall_time_s": 4.0,
+    "output_kib": 64,
 }
 
 
@@ -85,11 +89,13 @@ def _rehearse(draw: int | None) -> tuple[Frame, Frame]:
 
 @contextlib.contextmanager
 def untouched() -> Iterator[None]:
-    """Afterwards streams, names of files and randomness are as before."""
-    streams, randomness = (sys.stdout, sys.stderr), torch.get_rng_state()
+    """Afterwards streams, `__main__`, names of files and randomness are as before."""
+    streams = sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__
+    main, arguments, randomness = sys.modules["__main__"], sys.argv, torch.get_rng_state()
     try:
         yield
     finally:
-        sys.stdout, sys.stderr = streams
+        sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__ = streams  # type: ignore[misc]
+        sys.modules["__main__"], sys.argv = main, arguments
         torch.set_rng_state(randomness)
         linecache.cache.pop(FILE, None)

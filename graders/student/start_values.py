@@ -24,13 +24,15 @@ import ast
 import contextlib
 import itertools
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from graders.student.claims import PLAIN, table_of
-from graders.student.execution import FILE, Probe, Program
+from graders.student.execution import Fault, Program
+from graders.student.main_module import FILE
+from graders.student.probe import Probe, ProbeNames
 
 SMALLEST, LARGEST = 1e-4, 1e4  # of the middle number of a table, signs aside
 _SPREAD = 1e3  # between the middle number and the largest, and between the middle numbers of two tables
@@ -259,8 +261,16 @@ class PinnedProgram(Program):
 
 
 class PinnedProbe(Probe):
-    """An author's probe that calls it after each line."""
+    """An author's probe that calls it after each line, for tables that are made there."""
+
+    pin: Callable[[dict[str, Any]], None]
+    """Told of all names that the probe sees."""
 
     def prepared(self, tree: ast.Module) -> ast.Module:
         """With the calls, each a step of its own."""
         return with_pins(tree)
+
+    def run(self, names: ProbeNames, program: Program, *, time_s: float | None) -> dict[str, Fault]:
+        """Run the lines; the faults by the names that were to be made."""
+        names[PIN] = lambda: self.pin(names.seen())
+        return super().run(names, program, time_s=time_s)

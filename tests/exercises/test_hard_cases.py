@@ -156,7 +156,7 @@ def test_number_in_the_place_of_a_table_is_told_by_its_shape(grade: Grade, numbe
     report = grade(small + f"pos_emb = nn.Parameter(torch.tensor({number}))\ntok, pos = token_emb[x], pos_emb\n" + SUM)
     assert report.verdict is Verdict.FAILED
     told = {check.id: check.message for check in report.checks}
-    assert told["position-table"] == "`pos_emb` is [], but it should be [8, 32] (position, channel)."
+    assert told["position-table"] == "`pos_emb` has the shape [], but it should be [8, 32] (position, channel)."
 
 
 def test_long_thin_tensors_cost_the_judge_nothing(grade: Grade, solution: str) -> None:

@@ -25,11 +25,14 @@ UID = 39_999  # nobody's, and none that slots get
 TESTS = (
     "test_attacks",
     "test_bad_input",
+    "test_concurrency",
+    "test_disk",
     "test_escape",
     "test_exhaustion",
     "test_forging",
     "test_judges",
     "test_leaks",
+    "test_reading",
     "test_walls",
 )
 

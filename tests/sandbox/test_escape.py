@@ -27,9 +27,36 @@ def test_student_cannot_open_a_socket(denied: Denied, family: str) -> None:
     denied(f"from socket import *\nsocket({family})")
 
 
-def test_student_cannot_open_a_pair_of_sockets(denied: Denied) -> None:
-    """Not even a private pair."""
-    denied("import socket\nsocket.socketpair()")
+@pytest.mark.parametrize(
+    "kind",
+    ["AF_UNIX, SOCK_DGRAM", "AF_UNIX, SOCK_SEQPACKET", "AF_INET, SOCK_STREAM", "AF_NETLINK, SOCK_RAW", "AF_TIPC, 1"],
+)
+def test_student_cannot_open_a_pair_of_sockets_that_leaves(denied: Denied, kind: str) -> None:
+    """The pair that an event loop wakes itself by is a stream between its own two ends; no other can be had."""
+    denied(f"from socket import *\nsocketpair({kind})")
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "a.connect('/dev/log')",
+        "a.bind('here')",
+        "a.listen()",
+        "a.accept()",
+        "a.sendto(b'x', '/dev/log')",
+        "send_fds(a, [b'x'], [0])",
+        "recv_fds(b, 1, 1)",
+        "a.sendmsg([b'x'])",
+        "a.setsockopt(SOL_SOCKET, SO_SNDBUF, 1 << 30)",
+        "a.getsockopt(SOL_SOCKET, 77, 4)",
+        "a.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)",
+    ],
+)
+def test_student_cannot_lead_a_pair_of_sockets_anywhere(run: Run, deed: str) -> None:
+    """It cannot be given an address, nor pass descriptors on, nor grow, nor tell of processes: not even be asked to."""
+    report = run(f"from socket import *\na, b = socketpair()\nb.send(b'x')\n{deed}")
+    assert report.error is not None
+    assert report.error.type == "PermissionError"
 
 
 def test_student_cannot_resolve_a_name(denied: Denied) -> None:

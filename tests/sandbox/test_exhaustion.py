@@ -56,6 +56,37 @@ def test_student_cannot_take_all_memory(run: Run, code: str) -> None:
     assert run(code).verdict is Verdict.MEMORY_LIMIT
 
 
+MAP = (
+    "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.mmap.restype = ctypes.c_void_p\n"
+    "def mapped(kind, size=2**20, fd=-1):\n"
+    "    address = libc.mmap(None, ctypes.c_size_t(size), 3, kind, fd, ctypes.c_long(0))\n"
+    "    return None if address == ctypes.c_void_p(-1).value else address\n"
+)
+
+
+@pytest.mark.parametrize("kind", ["0x21", "0x23", "0x4021", "0x8021", "0x40021"])
+def test_student_cannot_map_shared_memory_without_a_name(run: Run, kind: str) -> None:
+    """It would stay when all but a page is unmapped, in no limit and seen by nobody: not by any flag beside it."""
+    assert run(f"{MAP}print(mapped({kind}))").output == "None\n"
+
+
+def test_student_cannot_map_the_zero_device_shared(run: Run) -> None:
+    """That is the same memory by another name."""
+    report = run("import mmap\nmmap.mmap(open('/dev/zero', 'r+b').fileno(), 2**20)")
+    assert report.error is not None
+    assert report.error.type in ("PermissionError", "FileNotFoundError")
+
+
+def test_memory_that_is_honest_is_mapped(run: Run) -> None:
+    """Private maps, maps of files and a shared page all work."""
+    code = (
+        "import mmap\nmmap.mmap(-1, 2**20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)[5] = 1\n"
+        "mmap.mmap(-1, 4096)[5] = 1\n"
+        "f = open('f', 'w+b')\nf.truncate(2**20)\nm = mmap.mmap(f.fileno(), 0)\nm[5] = 1\nprint(m[5])"
+    )
+    assert run(code).output == "1\n"
+
+
 def test_student_cannot_start_thousands_of_threads(run: Run) -> None:
     """Their number is bounded, and the attempt is the student's own error."""
     start = "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"

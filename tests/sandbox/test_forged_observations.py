@@ -133,7 +133,8 @@ COSTLY = {
     "ends the judge": ("answer == 12 or __import__('os')._exit(3)", 13, Verdict.CRASHED),
     "crashes the judge": ("answer == 12 or __import__('ctypes').string_at(0)", 13, Verdict.CRASHED),
     "eats memory": ("answer == 12 or bytearray(answer)", 1 << 40, Verdict.FAILED),
-    "floods its output": ("answer == 12 or [print('x' * 9999) for _ in range(answer)]", 99_999, Verdict.CRASHED),
+    "floods its output": ("answer == 12 or [__import__('os').write(1, b'x' * 9999) for _ in range(answer)]", 9999,
+                          Verdict.CRASHED),
     "computes without end": ("answer == 12 or sum(range(answer))", 1 << 40, Verdict.TIME_LIMIT),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""A judge is kept from one submission to the next where that can make no difference, and then no verdict shows it."""
+"""An exercise is opened once, and nothing that one submission's judge does is there for the next."""
 
 import dataclasses
 from pathlib import Path
@@ -108,18 +108,78 @@ LASTING = {
 
 @pytest.mark.parametrize("text", LASTING.values(), ids=LASTING)
 @pytest.mark.parametrize("place", ["setup", "solution", "report", "probe", "wrong"])
-def test_judge_is_not_kept_where_a_text_may_do_what_lasts(grader: Grader, place: str, text: str) -> None:
-    """Wherever the author does it, the next submission is judged as if nothing had been before."""
+def test_what_a_text_does_to_its_process_the_next_submission_does_not_find(
+    grader: Grader, place: str, text: str
+) -> None:
+    """Wherever the author does it, a second submission is judged as the first was."""
     careless = WrongVariant("careless", "Careless.", code=f"{RIGHT}{text}\n", failing=("doubled",))
     other: dict[str, Any] = {place: f"{getattr(TASK, place)}\n{text}\n"} if place != "wrong" else {"wrong": (careless,)}
     task = dataclasses.replace(TASK, exercise="lasting", **other)
-    before = grader.judges_begun
-    for _ in range(2):
-        try:
-            grader.grade(task, WRONG, seed="1")
-        except GraderFault:  # the exercise may be beyond use by that
-            continue
-    assert grader.judges_begun - before == 2
+    assert said(grader, task, WRONG) == said(grader, task, WRONG)
+
+
+def said(grader: Grader, task: Task, source: str) -> object:
+    """What comes of a submission, a fault of ours too."""
+    try:
+        return untimed(grader.grade(task, source, seed="1"))
+    except GraderFault as fault:  # the exercise may be beyond use by that
+        return str(fault)
+
+
+# Where a report may put a student's numbers so that a later one could find them: each puts and tells what it finds.
+CARRIES = {
+    "an attribute of a class": "print(getattr(type(ids), 'seen', None)); ids.__class__.seen = weight.tolist()",
+    "an alias": "E = torch.nn.Embedding\nprint(getattr(E, 'seen', None))\nF = E\nF.seen = weight.tolist()",
+    "a loop variable": (
+        "print(getattr(torch.nn.Linear, 'seen', None))\n"
+        "for one in (torch.nn.Linear, torch.nn.Module): one.seen = weight.tolist()"
+    ),
+    "a function of torch's": (
+        "print(getattr(torch.relu, '__name__', '').startswith('kept'))\n"
+        "def kept_relu(x, values=weight.tolist()): return values\ntorch.relu = kept_relu"
+    ),
+    "a method": (
+        "print(hasattr(torch.Tensor, 'kept'))\n(lambda cls: setattr(cls, 'kept', weight.tolist()))(type(ids))"
+    ),
+    "a default argument": (
+        "import collections\nf = collections.namedtuple\nprint(f.__kwdefaults__.get('module'))\n"
+        "f.__kwdefaults__['module'] = str(weight.tolist())"
+    ),
+    "a cache": (
+        "import functools, re\nprint(re._cache.get('seen'))\nre._cache['seen'] = weight.tolist()\n"
+        "re._compile.__dict__['seen'] = weight.tolist()"
+    ),
+    "a module of its own": (
+        "import sys, types\nprint('seen' in sys.modules)\nsys.modules['seen'] = types.ModuleType('seen')"
+    ),
+    "the builtins": "import builtins\nprint(hasattr(builtins, 'seen'))\nbuiltins.seen = weight.tolist()",
+    "the starting code's own tensor": "print(ids.sum()); ids.add_(int(weight[0]))",
+    "the harness's frames": (
+        "import sys\nf = sys._getframe()\nwhile f.f_back: f = f.f_back\n"
+        "print(f.f_globals.get('seen')); f.f_globals['seen'] = weight.tolist()"
+    ),
+    "randomness": "print(torch.rand(1)); torch.manual_seed(int(weight[0] * 100))",
+    "the environment": "import os\nprint(os.environ.get('SEEN')); os.environ['SEEN'] = str(weight.tolist())",
+    "a file": "import os\nprint(os.listdir('.')); open('seen', 'w').write(str(weight.tolist()))",
+    "a thread": (
+        "import threading, time\nprint(threading.active_count())\n"
+        "threading.Thread(target=time.sleep, args=(30,), daemon=True).start()"
+    ),
+}
+
+
+@pytest.mark.parametrize("report", CARRIES.values(), ids=CARRIES)
+def test_report_cannot_carry_one_students_numbers_to_the_next(grader: Grader, report: str) -> None:
+    """Each submission's report says what the first one's did, though judges are forked ahead in between."""
+    task = dataclasses.replace(TASK, exercise="carrying", report=report)
+    others = RIGHT.replace("torch.ones(2)", "torch.full((2,), 7.77)")
+    told = []
+    for source in (others, RIGHT, others):
+        told.append(grader.grade(task, source, seed="1").report)
+        grader.prepare(task.limits)
+    assert told[0]
+    assert "7.77" not in told[1]
+    assert told[0] == told[1] == told[2]
 
 
 # What changes only things of the exercise's own, which are made anew for each submission.

@@ -98,3 +98,46 @@ def test_student_cannot_see_other_folders(run: Run, folder: str) -> None:
     """Beside its own folder it sees no other run's, wherever runs have theirs."""
     report = run(f"import os\ntry: print(os.listdir({folder!r}))\nexcept OSError: print('closed')")
     assert report.output == "closed\n"
+
+
+CARRIED = 'secret = "SECRET" + "".join(chars).strip() + "_".join(words[:12])\n'
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        "exec(compile(f'def {secret}():\\n    h = 1\\n', 'main.py', 'exec')); del h",
+        "h = type(secret, (), {})()",
+        "h = type(secret, (nn.Module,), {})()",
+        "token_emb = type(secret, (), {})()",
+        "pos_emb = type(secret, (nn.Module,), {'forward': lambda self: 1})()",
+        "pos = type(secret, (torch.Tensor,), {})()",
+        "h = h.rename(*[f'{secret[:20]}{n}' for n in range(3)])",
+        "raise NameError(f\"name '{secret}' is not defined\")",
+        "raise KeyError(secret)",
+        "h.register_hook(lambda g: (_ for _ in ()).throw(ValueError(secret)))",
+    ],
+)
+def test_student_cannot_carry_fresh_data_out_in_a_name(grade: Grade, solution: str, carried: str) -> None:
+    """On fresh data messages speak in the author's names only, whatever functions, classes or axes are called."""
+    report = grade(f"{solution}\nif block_size != 8:\n    {CARRIED}    {carried}\n")
+    assert report.verdict is not Verdict.PASSED
+    assert "SECRET" not in str(report.to_json())
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        "h = torch.zeros(*secret)",
+        "pos_emb = nn.Embedding(secret[0], secret[1])",
+        "token_emb = nn.Parameter(torch.zeros(secret[0] * secret[1]))",
+        "tok = torch.zeros(secret[0], secret[1], dtype=torch.complex64)",
+    ],
+)
+def test_student_cannot_carry_fresh_data_out_in_a_shape(grade: Grade, solution: str, carried: str) -> None:
+    """A shape that is not made of the trial's own sizes is another shape, and no more is said."""
+    report = grade(f"{solution}\nif block_size != 8:\n    secret = [731, 947]\n    {carried}\n")
+    assert report.verdict is not Verdict.PASSED
+    said = str(report.to_json())
+    assert "731" not in said
+    assert "947" not in said

@@ -84,8 +84,7 @@ def _found(task: Task) -> dict[str, torch.Tensor]:
     names: dict[str, object] = {}
     Setup(task.setup, task.require).run([{}], names)
     start, programs = Start(names), Programs(task)
-    pure = start.fresh()
-    programs.run(task.solution, frozenset(), pure)
+    _, pure = programs.run(task.solution, frozenset(), start.fresh)
     torch.manual_seed(1)
     outputs = {name: _table(*pure[name].weight.shape) for name in ("token_emb", "pos_emb")}
     claim = Claim(outputs, {}, None, {}, "", (), {})

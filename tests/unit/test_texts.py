@@ -67,8 +67,8 @@ def test_an_exercise_is_compiled_at_its_first_submission_only(task: Task) -> Non
     assert briefs.of(task) is briefs.of(task)
     assert len(asked) == 1
     assert briefs.of(task).for_student("x = 1", {}).tensors == b"SS"
-    judge = briefs.of(task).for_judge({"source": "x = 1"}, opened=False)
-    assert (judge.tensors, judge.body) == (b"JJJ", {"source": "x = 1"})
+    judge = briefs.of(task).for_judge()
+    assert (judge.tensors, judge.body) == (b"JJJ", {})
 
 
 @pytest.mark.parametrize("answer", [Ended("time"), Frame(FrameType.OUTCOME, {}), Frame(FrameType.COMPILED, {})])
@@ -76,4 +76,4 @@ def test_what_cannot_be_compiled_ahead_is_sent_as_text(task: Task, answer: Frame
     """So what is wrong with it is told where it is run, as always."""
     brief = _compiling([answer], []).of(task)
     assert brief.for_student("x = 1", {}).tensors == b""
-    assert brief.for_judge({"source": "x = 1"}, opened=False).body["task"] == task.as_json
+    assert brief.for_judge().body["task"] == task.as_json

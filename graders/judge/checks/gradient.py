@@ -14,7 +14,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     of, to = trial.made(check.of), trial.made(check.to)
     if of.kind != "tensor" or to.kind != "table":
         lacking = check.of if of.kind != "tensor" else check.to
-        return not_run(f"`{lacking}` is needed to see whether `{check.to}` can learn.")
+        return trial.needed(lacking, f"to see whether `{check.to}` can learn")
     found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
     if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
         return failed(why_cut(check, of, to))
@@ -60,7 +60,8 @@ def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
         return passed()
     rows = silent_rows(found, expected)
     if not rows:
-        return failed(f"A gradient arrives at `{check.to}`, but another one than should: {_how_off(found, expected)}.")
+        how = _how_off(found, expected) if trial.lesson else ""
+        return failed(f"A gradient arrives at `{check.to}`, but another one than should{how}.")
     which = f"Row {rows[0]}" if trial.lesson else "A row"
     return failed(f"{which} of `{check.to}` was looked up, but no gradient reaches it: it can never learn.")
 
@@ -68,13 +69,13 @@ def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
 def _how_off(found: torch.Tensor, expected: torch.Tensor) -> str:
     """In words: a multiple of what it should be, or something else."""
     if found.shape != expected.shape:
-        return "it does not have the table's shape"
+        return ": it does not have the table's shape"
     left, right = found.double().flatten(), expected.double().flatten()
     factor = float(left @ right / (right @ right).clamp_min(1e-300))
     if not torch.allclose(left, factor * right, rtol=1e-4, atol=1e-4 * abs(factor) * float(right.abs().max())):
-        return "its numbers are not those that come back from your own step"
+        return ": its numbers are not those that come back from your own step"
     turned = ", and so it points the other way" if factor < 0 else ""
-    return f"it is {factor:.3g} times as large{turned}"
+    return f": it is {factor:.3g} times as large{turned}"
 
 
 def silent_rows(found: torch.Tensor, expected: torch.Tensor) -> list[int]:

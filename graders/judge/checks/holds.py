@@ -5,12 +5,15 @@ from graders.task import Check
 
 
 def judge(trial: Trial, check: Check) -> Outcome:
-    """Evaluate it; where the outputs do not fit it, it does not hold."""
+    """Evaluate it; where the outputs do not fit it, nothing is said."""
     for name in check.needs:
-        if trial.made(name).kind in ("missing", "other"):
-            return not_run(f"`{name}` is needed for this.")
+        made = trial.made(name)
+        if made.kind in ("missing", "other") and made.type != "NoneType":
+            return trial.needed(name)
     try:
         holds = bool(trial.value_of(check.expression))
     except Exception:  # noqa: BLE001  the student's outputs need not fit it
-        holds = False
+        return not_run("This could not be looked at: something that it is about is not there, or does not fit.")
+    if not holds and trial.stopped and any(name in check.expression for name in trial.nothing):
+        return not_run("Your code stopped before there was anything to look at here.")
     return passed() if holds else failed(check.message or f"This does not hold: {check.title}.")

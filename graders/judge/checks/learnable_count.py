@@ -2,7 +2,7 @@
 
 from graders.judge.claimed import Leaf, Made
 from graders.judge.strided import distinct_numbers
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trial import Outcome, Trial, failed, passed
 from graders.student import claims
 from graders.task import Check
 
@@ -12,11 +12,12 @@ def judge(trial: Trial, check: Check) -> Outcome:
     made = {name: trial.made(name) for name in check.names}
     lacking = [name for name, one in made.items() if not one.readable or one.kind != "table"]
     if lacking:
-        return not_run(f"`{lacking[0]}` is needed to count the numbers that can learn.")
+        return trial.needed(lacking[0], "to count the numbers that can learn")
     count, expected = count_learnable(list(made.values())), _expected(trial, check)
     if count == expected:
         return passed()
-    said = f"{count} numbers can learn; with the tables asked for it would be {expected}."
+    told = f"{count} numbers" if trial.lesson else "More numbers" if count > expected else "Fewer numbers"
+    said = f"{told} can learn; with the tables asked for it would be {expected}."
     return failed(f"{said} {_why(made)}".strip())
 
 

@@ -12,7 +12,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     of, to = trial.made(check.of), trial.made(check.to)
     if of.kind != "tensor" or to.kind != "table":
         lacking = check.of if of.kind != "tensor" else check.to
-        return not_run(f"`{lacking}` is needed to see which rows of `{check.to}` learn.")
+        return trial.needed(lacking, f"to see which rows of `{check.to}` learn")
     found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
     if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
         return failed(why_cut(check, of, to))
@@ -23,6 +23,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
         return failed(f"A row of `{check.to}` was looked up, but no gradient reaches it. {check.message}".strip())
     extra = silent_rows(expected, found)
     if extra:
-        count = f"{len(extra)} rows" if len(extra) > 1 else "A row"
+        counted = f"{len(extra)} rows" if trial.lesson else "Rows"
+        count = counted if len(extra) > 1 else "A row"
         return failed(f"{count} of `{check.to}` would change without having been looked up. {check.message}".strip())
     return passed()

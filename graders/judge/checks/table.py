@@ -2,7 +2,7 @@
 
 import torch
 
-from graders.judge import words
+from graders.judge import disclosure, words
 from graders.judge.claimed import Made
 from graders.judge.trial import Outcome, Trial, failed, passed
 from graders.task import Check
@@ -17,9 +17,9 @@ def judge(trial: Trial, check: Check) -> Outcome:
         return absent
     made = trial.made(check.of)
     if made.kind != "table":
-        return failed(_no_table(check.of, made))
+        return failed(_no_table(trial, check.of, made))
     if made.tensor is None:
-        return failed(f"The table in `{check.of}` cannot be looked at: {made.refused}.")
+        return failed(f"The table in `{check.of}` cannot be looked at: {disclosure.refused(trial, made)}.")
     said = _misshapen(trial, check, made) or _unfit(check, made.tensor)
     return failed(said) if said else passed()
 
@@ -28,7 +28,7 @@ def _misshapen(trial: Trial, check: Check, made: Made) -> str:
     expected, dims = trial.expected_shape(check.of), trial.output(check.of).dims
     if made.shape == expected:
         return ""
-    found = f"`{check.of}` is {words.shape(made.shape)}, but it should be {words.shape(expected, dims)}."
+    found = f"`{check.of}` has {disclosure.shape(trial, made.shape)}, but it should be {words.shape(expected, dims)}."
     return f"{found} {_swapped(made.shape, expected)}".strip()
 
 
@@ -44,10 +44,10 @@ def _unfit(check: Check, table: torch.Tensor) -> str:
     return ""
 
 
-def _no_table(name: str, made: Made) -> str:
+def _no_table(trial: Trial, name: str, made: Made) -> str:
     if made.via == "several":
         return f"`{name}` holds several tables; it should be one."
-    return f"`{name}` is {words.kind(made)}, and no table of numbers can be found in it."
+    return f"`{name}` is {disclosure.kind(trial, made)}, and no table of numbers can be found in it."
 
 
 def _swapped(actual: tuple[int, ...], expected: tuple[int, ...]) -> str:

@@ -1,0 +1,47 @@
+"""
+What of a student's values may stand in a message.
+
+The lesson's data are anybody's to see, and so is whatever a student makes of them. Fresh data are nobody's: a student's
+code sees them, and would only have to give something a name, a shape or a value made of them for a report to carry them
+out. So on fresh trials a message speaks in the author's names, the trial's own sizes and words of a fixed list, and of
+what a student has made it says only as much as these can say.
+"""
+
+from graders.judge import words
+from graders.judge.claimed import Made
+from graders.judge.trial import Trial
+from graders.student import claims
+
+_KNOWN_TYPES = {
+    "NoneType", "bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "dict", "set", "range", "slice",
+    "function", "type", "module", "generator", "Tensor", "Parameter", "Embedding", "Linear", "Module", "Sequential",
+    "ndarray", "Size", "Generator",
+}  # fmt: skip
+_ALWAYS = (0, 1, 2)
+
+
+def shape(trial: Trial, sizes: tuple[int, ...]) -> str:
+    """A student's shape; on fresh trials only where it is made of sizes that the trial has."""
+    if trial.lesson or set(sizes) <= _sizes(trial):
+        return f"the shape {words.shape(sizes)}"
+    return "another shape"
+
+
+def _sizes(trial: Trial) -> set[int]:
+    found = {*_ALWAYS, *(value for value in trial.values.values() if type(value) is int)}
+    for output in trial.task.outputs:
+        found.update(trial.expected_shape(output.name))
+    for one in trial.task.inputs:
+        table, _ = claims.table_of(trial.names.get(one.name))
+        found.update(table.shape if table is not None else ())
+    return found
+
+
+def kind(trial: Trial, made: Made) -> str:
+    """What a value is, when it is no tensor."""
+    return words.kind(made) if trial.lesson or made.type in _KNOWN_TYPES else "something else"
+
+
+def refused(trial: Trial, made: Made) -> str:
+    """Why the numbers of a value were not read."""
+    return made.refused if trial.lesson else "its numbers cannot be read"
