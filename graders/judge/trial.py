@@ -274,9 +274,10 @@ class Trial:
         try:
             value = eval(expression(text, self.texts), changed | {to: leaf})  # noqa: S307
             r = claims.cotangent(tuple(value.shape), self.seed).to(value.dtype)
-            return torch.autograd.grad(value, leaf, noise.on(r) if sample else r)[0]
+            (gradient,) = torch.autograd.grad(value, leaf, noise.on(r) if sample else r)
         except Exception:  # noqa: BLE001  the student's outputs need not fit it
             return None
+        return gradient if isinstance(gradient, torch.Tensor) else None
 
     def gradient_terms_of(self, text: str, to: str) -> Terms:
         """How large the terms are that such a gradient is made of."""
