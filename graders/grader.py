@@ -27,6 +27,7 @@ from graders.report import Report, Timing
 from graders.report_assembly import Findings, FindingsRefused
 from graders.runs import Ended, Output, Run
 from graders.student_session import Handed, JudgingFailed, Observation, converse, data
+from graders.survey import Survey
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
 from graders.wire import Frame, FrameType
@@ -207,6 +208,25 @@ class Grader:
         fault = handed.trials[0][0].claim.body["fault"] if handed.trials else None
         ran = report_assembly.Run(handed.ended, output, Timing(run=took, total=took))
         return report_assembly.unjudged(task, ran, fault)
+
+    def survey(self, task: Task) -> Survey:
+        """
+        What the exercise's own code does on many draws: for its author, before anything is graded.
+
+        Raises:
+            GraderFault: it does not come to its end.
+        """
+        order = Frame(FrameType.SURVEY, {"task": task.as_json})
+        words = Output(keep_bytes=8 * _KIB, abort_bytes=1024 * _KIB)
+        with self._places.take("judge", JUDGE_BUDGET) as run:
+            try:
+                frame = run.converse(order, deadline=time.monotonic() + JUDGE_TIME_S, output=words)
+                return Survey.from_json(frame.body)
+            except (Ended, ValueError, TypeError, KeyError) as fault:
+                said = report_assembly.text(words).strip()[-1000:]
+                raise GraderFault(
+                    f"the exercise's own code does not come to its end ({fault}) {said}".strip()
+                ) from fault
 
     def prepare(self, limits: Limits | None = None) -> None:
         """

@@ -2,17 +2,16 @@
 Questions: exercises whose answer is a number, a choice or a shape, graded here without a sandbox.
 
 An answer is a short text. It is read generously (`50257 * 768 * 4`, `154.4 MB`, `(8, 32)`, `8 x 32`) and
-never evaluated as code.
+never evaluated as code. A number that can be read in two ways (`graders.number_reading`) is right if one of them is.
 """
 
-import ast
 import math
-import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from graders.number_reading import NotANumber, plain, readings
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, Timing, Verdict
 from graders.task import Task
 
@@ -30,10 +29,7 @@ _WORDS = {
     "gib": "GiB",
 }
 _UNIT = re.compile(r"(?<![A-Za-zµ%])([A-Za-zµ%]+)\Z")
-_THOUSANDS = re.compile(r"(?<=\d)[_,  ](?=\d{3}(?!\d))")
-_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _MIXED_UP = (1.048576, 1.024, 1.073741824)  # MiB taken for MB, and so on
-_LARGEST_POWER = 64
 
 
 class AnswerRefused(ValueError):
@@ -47,6 +43,15 @@ class WrongAnswer:
     tag: str
     answer: Any
     message: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """One way to read an answer."""
+
+    value: Any  # of the answer's form
+    how: str = ""  # a sentence about how it was read, where that is not plain
+    has_unit: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,16 +83,18 @@ class Question:
     def grade(self, answer: str) -> Report:
         """Judge one answer; one that cannot be read is an error with a sentence, not a wrong answer."""
         try:
-            given = _READERS[self.answers](self, answer.strip()[:MAX_ANSWER_CHARS])
+            read = _READERS[self.answers](self, answer.strip()[:MAX_ANSWER_CHARS])
         except AnswerRefused as refused:
             error = StudentError("AnswerRefused", str(refused), None, str(refused))
             return self._report(Verdict.ERROR, CheckStatus.NOT_RUN, str(refused), error=error)
-        if self._same(given, self.right):
+        if any(self._same(given.value, self.right) for given in read):
             return self._report(Verdict.PASSED, CheckStatus.PASSED, self.explanation)
-        known = next((one for one in self.wrong if self._same(given, one.answer)), None)
+        known = next((one for one in self.wrong for given in read if self._same(given.value, one.answer)), None)
         misconception = Misconception(known.tag, known.message) if known else None
-        said = known.message if known else self._hint(given) or self.message or "That is not it. Work it out once more."
-        return self._report(Verdict.FAILED, CheckStatus.FAILED, said, misconception=misconception)
+        hint = next((said for given in read if (said := self._hint(given))), "")
+        said = known.message if known else hint or self.message or "That is not it. Work it out once more."
+        told = f"{read[0].how} {said}".strip()
+        return self._report(Verdict.FAILED, CheckStatus.FAILED, told, misconception=misconception)
 
     def is_right(self, given: Any) -> bool:  # noqa: ANN401  of the answer's form
         """Is this value the right one? Raises TypeError if it is not of the answer's form."""
@@ -98,16 +105,27 @@ class Question:
             return math.isclose(given, float(right), rel_tol=max(self.tolerance, 1e-9), abs_tol=1e-12)
         return sorted(given) == sorted(right) if self.answers == "choice" else list(given) == list(right)
 
-    def _hint(self, given: Any) -> str:  # noqa: ANN401
+    def _hint(self, read: "Given") -> str:
         """What kind of slip it is, where that can be seen from the number or shape alone."""
+        given = read.value
         if self.answers == "number" and self.unit in _BYTES and self.right:
-            ratio = max(given / self.right, self.right / given) if given else 0
-            if any(math.isclose(ratio, one, rel_tol=1e-3) for one in _MIXED_UP):
-                return "Nearly: MB counts millions of bytes, MiB counts 1024 × 1024. Which of the two is asked for?"
+            return self._unit_hint(given, has_unit=read.has_unit)
         if self.answers == "shape" and sorted(given) == sorted(self.right):
             return "These are the right sizes, but in another order."
         if self.answers == "shape" and len(given) != len(self.right):
             return f"Your shape has {len(given)} axes; how many does the result have?"
+        return ""
+
+    def _unit_hint(self, given: float, *, has_unit: bool) -> str:
+        """A number that is right in another unit than the one asked for, or with two units mixed up."""
+        ours = _BYTES[self.unit]
+        for unit, size in _BYTES.items():
+            if not has_unit and size != ours and self._same(given * size / ours, self.right):
+                name = "bytes" if unit == "B" else unit
+                return f"That is the right number in {name}, and the answer is asked for in {self.unit}."
+        ratio = max(given / self.right, self.right / given) if given else 0
+        if any(math.isclose(ratio, one, rel_tol=1e-3) for one in _MIXED_UP):
+            return "Nearly: MB counts millions of bytes, MiB counts 1024 × 1024. Which of the two is asked for?"
         return ""
 
     def _report(
@@ -135,20 +153,22 @@ class Question:
         )
 
 
-def _number(question: Question, answer: str) -> float:
-    """A number in the question's unit; a unit of bytes is converted."""
-    text, factor = answer, 1.0
-    found = _UNIT.search(answer.rstrip())
+def _numbers(question: Question, answer: str) -> list[Given]:
+    """The numbers that an answer can mean, in the question's unit; a unit of bytes is converted."""
+    text, factor = plain(answer).rstrip(".,;! "), 1.0
+    found = _UNIT.search(text)
     if found and not re.fullmatch(r"[eE]", found[1]):
-        text, factor = answer[: found.start()], _factor(found[1], question.unit)
-    text = _DECIMAL_COMMA.sub(".", _THOUSANDS.sub("", text)).replace("×", "*").replace("·", "*").replace("^", "**")
+        text, factor = text[: found.start()], _factor(found[1], question.unit)
     try:
-        value = _arithmetic(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        read = readings(text)
+    except NotANumber:
         raise AnswerRefused(f"`{answer:.60}` is not a number. Write one such as 12, 1.5 or 3 * 4.") from None
-    if not math.isfinite(value):
+    finite = [one for one in read if math.isfinite(one.value * factor)]
+    if not finite:
         raise AnswerRefused("That number is too large to be looked at.")
-    return value * factor
+    told = " or as ".join(f"{one.value:.12g}" for one in finite)
+    how = f"Your answer was read as {told}." if any(one.has_separators for one in read) else ""
+    return [Given(one.value * factor, how=how, has_unit=found is not None) for one in finite]
 
 
 def _factor(unit: str, wanted: str) -> float:
@@ -162,56 +182,32 @@ def _factor(unit: str, wanted: str) -> float:
     )
 
 
-_OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-
-
-def _arithmetic(node: ast.AST) -> float:
-    """Numbers, + - * / and small powers; nothing else is understood, so nothing else can happen."""
-    match node:
-        case ast.Constant(value=bool()):
-            raise ValueError("not a number")
-        case ast.Constant(value=int() | float() as value):
-            return float(value)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_arithmetic(operand)
-        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as power)) if power <= _LARGEST_POWER:
-            return float(_arithmetic(left) ** power)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_arithmetic(left), _arithmetic(right))
-    raise ValueError("not arithmetic")
-
-
-def _choice(question: Question, answer: str) -> list[str]:
+def _choice(question: Question, answer: str) -> list[Given]:
     """The keys of the options that are named, by key or by text."""
     texts = {_folded(text): key for key, text in question.options.items()}
     if _folded(answer) in texts:
-        return [texts[_folded(answer)]]
+        return [Given([texts[_folded(answer)]])]
     keys = [part for part in re.split(r"[,;\s]+", answer.lower()) if part]
     unknown = [key for key in keys if key not in question.options]
     if unknown or not keys:
         raise AnswerRefused(f"Choose from {', '.join(question.options)}; with several, put commas between them.")
-    return sorted(set(keys))
+    return [Given(sorted(set(keys)))]
 
 
 def _folded(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _shape(_: Question, answer: str) -> list[int]:
+def _shape(_: Question, answer: str) -> list[Given]:
     """`[8, 32]`, `(8, 32)`, `8 x 32`, `torch.Size([8, 32])`."""
     inner = answer.removeprefix("torch.Size").strip("()[] \t")
     parts = [part for part in re.split(r"[,x×*\s]+", inner) if part]
     if not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):  # noqa: PLR2004  digits
         raise AnswerRefused("Write a shape as its sizes in order, such as [8, 32].")
-    return [int(part) for part in parts]
+    return [Given([int(part) for part in parts])]
 
 
-_READERS: dict[str, Callable[[Question, str], Any]] = {"number": _number, "choice": _choice, "shape": _shape}
+_READERS: dict[str, Callable[[Question, str], list[Given]]] = {"number": _numbers, "choice": _choice, "shape": _shape}
 
 
 def assignment(raw: Mapping[str, Any]) -> Task | Question:

@@ -19,11 +19,25 @@ from graders.task import Task
 Values = dict[str, Any]
 Params = Mapping[str, Mapping[str, Any]]
 
-_CANDIDATES = 20
+MAX_CANDIDATES = 5000  # for one trial: `graders.setup` asks most of them little
 _TRIES = 200
 _SEED_BYTES = 8
 _SEED_BITS = 48
 _CONSONANTS, _VOWELS = "bdfghklmnprstvw", "aeiou"
+
+
+class Draw(dict[str, Any]):
+    """Values of the parameters in one trial, and what its seeds are made from."""
+
+    def __init__(self, values: Values, *, seeds: str | None) -> None:
+        """`seeds`: of the trial; None leaves the starting code's as they are written, as the lesson's trial does."""
+        super().__init__(values)
+        self.seeds = seeds
+
+    @property
+    def is_lesson(self) -> bool:
+        """Is everything as it is written?"""
+        return self.seeds is None
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,7 @@ def draw_trials(task: Task, seed: str) -> list[TrialOrder]:
     return [lesson, *fresh]
 
 
-def candidates(params: Params, draw: int | None) -> Iterator[Values]:
+def candidates(params: Params, draw: int | None) -> Iterator[Draw]:
     """
     The values that a trial's parameters may take, to be tried in turn.
 
@@ -59,11 +73,11 @@ def candidates(params: Params, draw: int | None) -> Iterator[Values]:
         GraderFault: the exercise's ranges leave no room for sizes that all differ.
     """
     if draw is None:
-        yield {}
+        yield Draw({}, seeds=None)
         return
     dice = random.Random(draw)  # noqa: S311  the number comes from a secret seed
-    for _ in range(_CANDIDATES):
-        yield _draw(params, dice)
+    for number in range(MAX_CANDIDATES):
+        yield Draw(_draw(params, dice), seeds=f"{draw}:{number}")
 
 
 def _draw(params: Params, dice: random.Random) -> Values:

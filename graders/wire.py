@@ -39,6 +39,8 @@ class FrameType(IntEnum):
     PROBING = 12  # student -> parent: the next step of a trial begins, most often the author's probe
     LEFT = 13  # student -> parent: this line of the student's code ends the whole process at once
     COMPILED = 11  # judge -> parent: the texts, to be sent along with later jobs
+    SURVEY = 12  # parent -> judge: look at this exercise's own code and draws, instead of a job
+    SURVEYED = 13  # judge -> parent: what was found
 
 
 class FrameRefused(ValueError):

@@ -16,6 +16,7 @@ def check_consistency(document: Document, exercise: Exercise) -> None:
             _check_names(document, ("checks", number), exercise, leaf)
     if not document.faults:
         _check_params(document, exercise)
+        _check_inputs(document, exercise)
 
 
 def _check_code(document: Document, exercise: Exercise) -> None:
@@ -81,3 +82,48 @@ def _check_params(document: Document, exercise: Exercise) -> None:
     for name in exercise.params:
         if name not in targets:
             document.fault(("params", name), f"The starting code has no line `{name} = …`.")
+
+
+_NO_TENSOR_CALLS = {"len", "int", "float", "str", "bool", "list", "tuple", "dict", "set", "sorted", "range", "round"}
+_NO_TENSOR_METHODS = {"item", "tolist", "numel", "size", "join"}
+_NO_TENSORS = (
+    ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda,
+    ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp,
+)  # fmt: skip
+
+
+def _check_inputs(document: Document, exercise: Exercise) -> None:
+    """Each input is made by the starting code, and is a tensor as far as can be told without running it."""
+    tree = ast.parse(exercise.setup)
+    made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    assigned = {
+        target.id: statement.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    for number, one in enumerate(exercise.inputs):
+        place: Place = ("inputs", number, "name")
+        if one.name in exercise.params or (one.name in assigned and _is_no_tensor(assigned[one.name])):
+            document.fault(
+                place,
+                f"`{one.name}` is no tensor, and inputs are tensors that outputs are computed from. Take it out; a "
+                "number or list that varies stands under `params`.",
+            )
+        elif one.name not in made:
+            document.fault(place, f"The starting code makes no `{one.name}`.")
+
+
+def _is_no_tensor(value: ast.expr) -> bool:
+    """Is a value plainly a number, a text, a list or the like?"""
+    match value:
+        case ast.UnaryOp(operand=operand):
+            return _is_no_tensor(operand)
+        case ast.BinOp(left=left, right=right):
+            return _is_no_tensor(left) and _is_no_tensor(right)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _NO_TENSOR_CALLS
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _NO_TENSOR_METHODS
+    return isinstance(value, _NO_TENSORS)

@@ -5,6 +5,9 @@ Each mutation changes one place of the parsed solution in a way that students al
 index shifted, two names or arguments swapped, another size, whole numbers instead of floating-point ones, a
 reversed order, a gradient cut. What survives shows a hole in the checks, or is right after all, which only
 the author can say (`equivalent_mutants`).
+
+A result is what stands under an output's name in the end, or what a function returns. What a function calls its own
+variables has no part in that: a local name is not an output's, though it be spelled the same.
 """
 
 import ast
@@ -75,11 +78,28 @@ def _mutant(what: str, original: str, source: str) -> Mutant:
 def _mutations(exercise: Exercise) -> Iterator[tuple[str, ast.Module]]:
     tree = ast.parse(exercise.solution)
     roles = _Roles(exercise)
+    local = _local_names(tree)
     for number, node in enumerate(ast.walk(tree)):
-        for what, change in _changes(node, roles):
+        for what, change in _changes(node, roles, local.get(node, frozenset())):
             changed = copy.deepcopy(tree)
             target = list(ast.walk(changed))[number]
             yield what, _replaced(changed, target, change)
+
+
+def _local_names(tree: ast.Module) -> dict[ast.AST, frozenset[str]]:
+    """Of each node inside a function the names that are the function's own."""
+    found: dict[ast.AST, frozenset[str]] = {}
+    for function in [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)]:
+        inside = list(ast.walk(function))
+        shared = {name for node in inside if isinstance(node, ast.Global) for name in node.names}
+        own = {node.id for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        own |= {node.arg for node in inside if isinstance(node, ast.arg)}
+        for node in inside:
+            found[node] = found.get(node, frozenset()) | (own - shared)
+    return found
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def _replaced(tree: ast.Module, target: ast.AST, change: Callable[[ast.AST], ast.AST | None]) -> ast.Module:
@@ -103,9 +123,9 @@ class _Roles:
         self.gradients = {of for of, _ in exercise.task(1).gradients()}
         self.outputs = [one.name for one in exercise.outputs if one.kind == "tensor"]
 
-    def others(self, name: str) -> list[str]:
+    def others(self, name: str, *, is_local: bool) -> list[str]:
         """The names that a hurried student might have written instead."""
-        groups = (self.sizes, self.tensors, self.outputs)
+        groups = (self.sizes, self.tensors, [] if is_local else self.outputs)
         return [other for group in groups if name in group for other in group if other != name]
 
 
@@ -123,18 +143,18 @@ def _siblings(exercise: Exercise) -> list[str]:
 Change = tuple[str, Callable[[ast.AST], ast.AST | None]]
 
 
-def _changes(node: ast.AST, roles: _Roles) -> Iterator[Change]:
-    """What can be done to one node."""
+def _changes(node: ast.AST, roles: _Roles, local: frozenset[str]) -> Iterator[Change]:
+    """What can be done to one node; `local`: names of the function that it stands in."""
     match node:
         case ast.BinOp() | ast.Compare():
             yield from _of_operation(node)
         case ast.Constant():
             yield from _of_constant(node.value)
         case ast.Name(ctx=ast.Load(), id=name):
-            yield from _of_name(name, roles)
+            yield from _of_name(name, roles, is_local=name in local)
         case ast.Call():
             yield from _of_call(node)
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in roles.outputs:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in roles.outputs and name not in local:
             yield from _of_result(value, roles)
             yield from _of_gradient(value) if name in roles.gradients else ()
         case ast.Return(value=ast.expr() as value):
@@ -164,8 +184,8 @@ def _of_constant(value: object) -> Iterator[Change]:
         yield "changes a number", _with(value=value * 1.5 + 0.25)
 
 
-def _of_name(name: str, roles: _Roles) -> Iterator[Change]:
-    for other in roles.others(name):
+def _of_name(name: str, roles: _Roles, *, is_local: bool) -> Iterator[Change]:
+    for other in roles.others(name, is_local=is_local):
         yield f"writes {other} for {name}", _with(id=other)
     if name in roles.sizes:
         yield "adds one to a size", _as_expression(f"{name} + 1")

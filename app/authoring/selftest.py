@@ -6,57 +6,18 @@ Everything goes through the real grader, as a student's code would.
 
 import ast
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from app.authoring.disguises import DISGUISES
 from app.authoring.exercise import Exercise, Wrong
+from app.authoring.findings import Tested
 from app.authoring.mutants import Mutant, mutants
 from app.authoring.question import Question
+from app.authoring.surveying import surveyed
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.task import Task
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that keeps an exercise from being published."""
-
-    subject: str  # which solution, variant or mutant
-    problem: str
-    diff: str = ""
-
-
-@dataclass
-class Tested:
-    """What came of testing one exercise."""
-
-    exercise: str
-    findings: list[Finding] = field(default_factory=list)
-    right_runs: int = 0
-    wrong_runs: int = 0
-    variants: int = 0
-    mutants: int = 0
-    killed: int = 0
-    excused: int = 0  # survivors that the author has marked as equivalent
-    kills: dict[str, int] = field(default_factory=dict)  # check -> mutants that it fails
-
-    @property
-    def publishable(self) -> bool:
-        """Is there nothing to put right?"""
-        return not self.findings
-
-    @property
-    def score(self) -> float:
-        """Share of the mutants that are not equivalent and were found out, 0 to 1."""
-        wanted = self.mutants - self.excused
-        return self.killed / wanted if wanted else 1.0
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON-able values."""
-        return {**asdict(self), "publishable": self.publishable, "mutation_score": round(self.score, 4)}
-
 
 Progress = Callable[[int, int, str], None]  # done, of how many, what comes now
 
@@ -83,9 +44,12 @@ class SelfTest:
         right = (1 + starts + len(exercise.equivalents)) * seeds
         self._total = right + 1 + 2 * len(exercise.wrong) * seeds + len(self._mutants)
         self._done = 0
+        self._exercised: set[str] = set()  # checks that have failed for something wrong
 
     def run(self) -> Tested:
-        """Test, and say what was found."""
+        """Test, and say what was found; only that, where the exercise's own code cannot be run on its data."""
+        if not surveyed(self._task, self._grader, self._result):
+            return self._result
         self._accepts("the solution", self._exercise.solution)
         for equivalent in self._exercise.equivalents:
             self._accepts(f"the equivalent “{equivalent.why}”", equivalent.code)
@@ -97,6 +61,7 @@ class SelfTest:
         for mutant in self._mutants:
             self._kills(mutant)
         self._excuses_used()
+        self._all_exercised()
         return self._result
 
     def _grade(self, subject: str, source: str, seed: str) -> Report | None:
@@ -105,14 +70,14 @@ class SelfTest:
         self._grader.prepare(self._task.limits)
         try:
             return self._grader.grade(self._task, source, seed=seed)
-        except GraderFault as fault:
-            self._find(subject, f"it cannot be graded: {fault}")
+        except GraderFault as fault:  # told once: it is not the fault of what was graded
+            known = f"cannot be graded: {fault}"
+            if not any(one.problem == known for one in self._result.findings):
+                self._find(subject, known)
             return None
 
     def _find(self, subject: str, problem: str, diff: str = "") -> None:
-        finding = Finding(subject, problem, diff)
-        if finding not in self._result.findings:
-            self._result.findings.append(finding)
+        self._result.find(subject, problem, diff)
 
     def _accepts(self, subject: str, source: str) -> None:
         for seed in self._seeds:
@@ -131,21 +96,33 @@ class SelfTest:
         subject = f"the wrong variant “{wrong.tag}”"
         self._result.variants += 1
         source = variant_source(self._exercise, wrong)
-        for seed in self._seeds:
-            report = self._grade(subject, source, seed)
-            self._result.wrong_runs += 1
-            if report is not None:
+        graded = [self._wrong(subject, source, seed) for seed in self._seeds]
+        reports = [one for one in graded if one is not None]
+        for report in reports:
+            if report.verdict is not Verdict.PASSED:
                 self._judge_variant(subject, wrong, report)
+        passed = [one.seed for one in reports if one.verdict is Verdict.PASSED]
+        self._result.passes[wrong.tag] = len(passed), len(reports)
+        if passed and len(passed) == len(reports):
+            self._find(subject, "passes; add a check that it fails")
+        elif passed:
+            share = f"{len(passed)} of {len(reports)} seeds ({len(passed) / len(reports):.1%}), such as {passed[0]}"
+            self._find(subject, f"passes with {share}; let `require` draw data on which it always shows")
 
     def _stays_wrong(self, number: int, wrong: Wrong) -> None:
         """In a disguise that hides what it does, another one for each variant and seed."""
         for turn, seed in enumerate(self._seeds):
             disguise = DISGUISES[(number + turn) % len(DISGUISES)]
             subject = f"the wrong variant “{wrong.tag}” with {disguise.name}"
-            report = self._grade(subject, disguise.on(self._exercise, variant_source(self._exercise, wrong)), seed)
-            self._result.wrong_runs += 1
+            report = self._wrong(subject, disguise.on(self._exercise, variant_source(self._exercise, wrong)), seed)
             if report is not None and report.verdict is Verdict.PASSED:
                 self._find(subject, "passes; add a check that it fails, or make a tolerance smaller")
+
+    def _wrong(self, subject: str, source: str, seed: str) -> Report | None:
+        report = self._grade(subject, source, seed)
+        self._result.wrong_runs += 1
+        self._exercised |= failed(report) if report is not None else set()
+        return report
 
     def _starts_anyhow(self) -> None:
         """What a table starts with is the student's own affair, as long as a right step is right with it."""
@@ -155,9 +132,6 @@ class SelfTest:
                 self._accepts(f"the solution with {disguise.name}", source)
 
     def _judge_variant(self, subject: str, wrong: Wrong, report: Report) -> None:
-        if report.verdict is Verdict.PASSED:
-            self._find(subject, "passes; add a check that it fails")
-            return
         lacking = sorted(set(wrong.failing) - failed(report))
         if lacking:
             self._find(
@@ -178,6 +152,7 @@ class SelfTest:
             self._survives(mutant)
             return
         self._result.killed += 1
+        self._exercised |= failed(report)
         for check in failed(report):
             self._result.kills[check] = self._result.kills.get(check, 0) + 1
 
@@ -187,6 +162,16 @@ class SelfTest:
             return
         problem = "passes: add a check that it fails, or list its line under `equivalent_mutants` with a reason"
         self._find(f"a mutant that {mutant.what}", problem, mutant.diff)
+
+    def _all_exercised(self) -> None:
+        """A check that nothing wrong fails may hold whatever is written; one for other data speaks for the rest."""
+        for check in self._exercise.checks:
+            if check.other_sizes is None and check.id not in self._exercised:
+                self._find(
+                    f"the check “{check.id}”",
+                    "is failed by no wrong variant and no mutant, so it may hold whatever is written; add a wrong "
+                    "variant that it fails, or take it out",
+                )
 
     def _excuses_used(self) -> None:
         lines = {mutant.line for mutant in self._mutants}
@@ -241,11 +226,11 @@ def tested_question(question: Question) -> Tested:
     result = Tested(question.id, right_runs=1, variants=len(question.wrong), wrong_runs=len(question.wrong))
     task = question.task(1)
     if task.grade(_written(task.right)).verdict is not Verdict.PASSED:
-        result.findings.append(Finding("the answer", "is not accepted when it is typed in"))
+        result.find("the answer", "is not accepted when it is typed in")
     for one in question.wrong:
         report = task.grade(_written(one.answer))
         if report.misconception is None or report.misconception.tag != one.tag:
-            result.findings.append(Finding(f"the wrong answer “{one.tag}”", "is not recognised when it is typed in"))
+            result.find(f"the wrong answer “{one.tag}”", "is not recognised when it is typed in")
     return result
 
 

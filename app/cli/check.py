@@ -10,9 +10,10 @@ from rich.markup import escape
 from rich.progress import Progress, TaskID
 
 from app.authoring import Exercise, ExerciseFaults, Question, load_exercise
-from app.authoring.selftest import SelfTest, Tested, tested_question
+from app.authoring.findings import Tested
+from app.authoring.selftest import SelfTest, tested_question
 from app.cli.configuration import settings_from
-from app.cli.grade import EXERCISE_FILE, WallsMissing, find_exercise
+from app.cli.exercise_files import EXERCISE_FILE, WallsMissing, find_exercise
 from graders.grader import Grader
 from graders.sandbox.walls import missing
 
@@ -111,6 +112,12 @@ def _show(console: Console, tested: list[Tested], faults: list[str], *, wanted: 
 
 def _figures(one: Tested) -> str:
     said = f"right code run {one.right_runs} times, wrong code {one.wrong_runs} times; {one.variants} wrong variants"
+    if one.passes:
+        passing = [f"{tag} {passed} of {runs}" for tag, (passed, runs) in one.passes.items() if passed]
+        each = max(runs for _, runs in one.passes.values())
+        said += f"; seeds that let one pass: {', '.join(passing) or f'0 of {each} each'}"
+    if one.accepted_share < 1:
+        said += f"; draws that `require` lets through: {one.accepted_share:.0%}"
     if not one.mutants:
         return said
     kills = ", ".join(f"{check} {count}" for check, count in sorted(one.kills.items(), key=lambda item: -item[1]))

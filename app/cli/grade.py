@@ -1,4 +1,4 @@
-"""`kelolo grade`: one file against one exercise, without a server or a database."""
+"""`kelolo grade`: files against one exercise, without a server or a database; here what is told of a single one."""
 
 import argparse
 import json
@@ -11,17 +11,14 @@ from rich.markup import escape
 
 from app.authoring import Exercise, Question, load_exercise
 from app.cli.configuration import settings_from
-from app.errors import AppError, BadRequest, NotFound
-from app.services.sources import checked_source
+from app.cli.exercise_files import WallsMissing, find_exercise, read_source
+from app.cli.grade_many import FAULT, NOT_PASSED, grade_many
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.sandbox.walls import missing
-from graders.task import MAX_SOURCE_BYTES
 from graders.trials import new_seed
 
-EXERCISE_FILE = "exercise.yaml"
-NOT_PASSED, FAULT = 1, 3
 _MARKS = {
     CheckStatus.PASSED: "[green]passed [/]",
     CheckStatus.FAILED: "[red]failed [/]",
@@ -29,29 +26,29 @@ _MARKS = {
 }
 
 
-class WallsMissing(AppError):
-    """This machine lacks a wall without which no student's code may run."""
-
-    title = "This machine cannot run students' code safely"
-    message = "A wall is missing on this machine, so nothing was run. {advice}"
-
-
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Describe the command."""
-    grade = subparsers.add_parser("grade", help="grade one file, without a server")
+    grade = subparsers.add_parser("grade", help="grade files, without a server")
     grade.add_argument("exercise", metavar="EXERCISE", help="an exercise's id, or the folder it is in")
-    grade.add_argument("file", metavar="FILE", type=Path, help="the student's Python file")
-    grade.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    grade.add_argument(
+        "files", metavar="FILE", type=Path, nargs="+", help="the student's Python file; or several, or folders of them"
+    )
+    grade.add_argument(
+        "--json", action="store_true", help="print the whole report as JSON; of several files, one object a line"
+    )
     grade.add_argument("--seed", metavar="SEED", help="repeat the trials of an earlier report")
-    grade.set_defaults(handler=grade_file)
+    grade.set_defaults(handler=grade_files)
 
 
-def grade_file(args: argparse.Namespace) -> int:
+def grade_files(args: argparse.Namespace) -> int:
     """Grade, print, and say in the exit code how it went."""
     exercise = load_exercise(find_exercise(args.exercise, settings_from(args).exercises))
-    source = read_source(args.file)
+    seed = args.seed or new_seed()
+    if len(args.files) > 1 or args.files[0].is_dir():
+        return grade_many(exercise, args.files, seed=seed, as_json=args.json)
+    source = read_source(args.files[0])
     try:
-        report = _report(exercise, source, args.seed or new_seed())
+        report = _report(exercise, source, seed)
     except GraderFault as fault:
         sys.stderr.write(f"The grader itself failed, which says nothing about this code: {fault}\n")
         return FAULT
@@ -67,44 +64,6 @@ def _report(exercise: Exercise | Question, source: str, seed: str) -> Report:
         raise WallsMissing(advice=" ".join(advice))
     with tempfile.TemporaryDirectory(prefix="kelolo-") as scratch, Grader(scratch=Path(scratch)) as grader:
         return grader.grade(exercise.task(1), source, seed=seed)
-
-
-def find_exercise(name: str, exercises: Path) -> Path:
-    """
-    Return the folder of an exercise.
-
-    Args:
-        name: a folder, an `exercise.yaml`, or an id.
-        exercises: where ids are looked for.
-
-    Raises:
-        NotFound: there is none.
-    """
-    path = Path(name)
-    if path.name == EXERCISE_FILE and path.is_file():
-        return path.parent
-    if (path / EXERCISE_FILE).is_file():
-        return path
-    for found in sorted(exercises.rglob(EXERCISE_FILE)):
-        if found.parent.name == name:
-            return found.parent
-    raise NotFound(what="exercise", name=name)
-
-
-def read_source(path: Path) -> str:
-    """Return a student's file as text. Raises BadRequest, SourceTooLarge or SourceNotText."""
-    if path.exists() and not path.is_file():
-        raise BadRequest(reason=f"{path} is not a file.")
-    try:
-        with path.open("rb") as file:
-            raw = file.read(4 * MAX_SOURCE_BYTES)
-    except OSError as fault:
-        raise BadRequest(reason=f"{path} cannot be read: {fault.strerror}.") from None
-    try:
-        return checked_source(raw.decode("utf-8"))
-    except UnicodeDecodeError as fault:
-        line = raw[: fault.start].count(b"\n") + 1
-        raise BadRequest(reason=f"{path} is not UTF-8 text (line {line}). Save it as UTF-8.") from None
 
 
 def _show(exercise: Exercise | Question, report: Report) -> None:

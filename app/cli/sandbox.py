@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.grade import WallsMissing
+from app.cli.exercise_files import WallsMissing
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.proof import Finding, prove, required_missing

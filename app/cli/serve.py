@@ -15,7 +15,7 @@ import uvicorn
 
 from app.cli.configuration import require_current, settings_from
 from app.cli.content import described, import_courses
-from app.cli.grade import WallsMissing
+from app.cli.exercise_files import WallsMissing
 from app.db import Database
 from app.db.migrate import upgrade
 from app.errors import AppError

@@ -20,6 +20,7 @@ from graders.judge import rehearsal
 from graders.judge.claimed import ClaimRefused
 from graders.judge.compilation import Exercise, for_judge, for_student
 from graders.judge.course import Judge
+from graders.judge.survey import survey
 from graders.sandbox import descriptors, privileges
 from graders.student import main as student
 from graders.task import Task
@@ -43,14 +44,18 @@ def underway() -> bool:
 
 def main(inlet: int, outlet: int, nested: Nested) -> None:
     """
-    Open one exercise and fork a judge for each submission to it; or compile one.
+    Open one exercise and fork a judge for each submission to it; or compile one, or look at its draws.
 
-    It runs nothing of an author's or a student's itself, so that it can do without the last wall.
+    But for the last, it runs nothing of an author's or a student's itself, so that it can do without the last wall.
     """
     order = wire.receive(inlet)
     if order.type is FrameType.COMPILE:
         nested.confine()
         wire.send(outlet, _compiled(Task.from_json(order.body["task"])))
+        return
+    if order.type is FrameType.SURVEY:
+        nested.confine()
+        wire.send(outlet, Frame(FrameType.SURVEYED, survey(Task.from_json(order.body["task"]))))
         return
     judge = Judge(_exercise(order))
     gc.freeze()

@@ -9,17 +9,24 @@ from graders.judge.checks.learnable_count import count_learnable
 from graders.judge.reference import Names
 from graders.judge.trial import Trial
 from graders.report import CheckStatus
+from graders.setup import raised
 from graders.texts import Texts
 
 _MAX_CHARS = 8000
+_FILE = "<printed check>"
 
 
-def printed(trial: Trial, code: str) -> str:
+def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
     """
     What the author's report code prints, statement by statement; one that cannot run on these values is left out.
 
     The code sees the starting code's names, each output of the student as a tensor, `holds("check-id")` and
     `learnable`, the count of numbers that can learn.
+
+    Args:
+        trial: whose values.
+        code: the author's.
+        faults: filled with what was raised, for the author.
     """
     names: Names = dict(trial.names)
     own = trial.own_values()
@@ -32,8 +39,10 @@ def printed(trial: Trial, code: str) -> str:
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         for statement in statements(code, trial.texts):
-            with contextlib.suppress(Exception):
+            try:
                 exec(statement, names)  # noqa: S102
+            except Exception as fault:  # noqa: BLE001  the student's values need not fit it
+                (faults if faults is not None else []).append(raised(fault, _FILE))
     return text.getvalue()[:_MAX_CHARS]
 
 
@@ -47,5 +56,5 @@ def _compiled(code: str) -> list[CodeType]:
     found = []
     for statement in ast.parse(code).body:
         with contextlib.suppress(Exception):
-            found.append(compile(ast.Module([statement], []), "<printed check>", "exec"))
+            found.append(compile(ast.Module([statement], []), _FILE, "exec"))
     return found

@@ -254,6 +254,35 @@ class Trial:
 
         return lambda samples: condition(changed, samples)
 
+    def gradient_of(self, text: str, to: str, *, sample: int = 0) -> torch.Tensor | None:
+        """
+        What the trial's random cotangent gives at a table when it goes back through an author's expression.
+
+        Args:
+            text: the expression.
+            to: the table's name.
+            sample: the number of a run in which all that goes in is changed a little; 0 changes nothing.
+
+        Returns:
+            None where the expression cannot be worked out on the student's outputs, or does not speak of the table.
+        """
+        known, noise = self._known(), Noise(sample)
+        if not isinstance(known.get(to), torch.Tensor):
+            return None
+        changed = known | (noise.on_all(known) if sample else {})
+        leaf = changed[to].detach().clone().requires_grad_()
+        try:
+            value = eval(expression(text, self.texts), changed | {to: leaf})  # noqa: S307
+            r = claims.cotangent(tuple(value.shape), self.seed).to(value.dtype)
+            (gradient,) = torch.autograd.grad(value, leaf, noise.on(r) if sample else r)
+        except Exception:  # noqa: BLE001  the student's outputs need not fit it
+            return None
+        return gradient if isinstance(gradient, torch.Tensor) else None
+
+    def gradient_terms_of(self, text: str, to: str) -> Terms:
+        """How large the terms are that such a gradient is made of."""
+        return lambda samples: condition(lambda sample: self.gradient_of(text, to, sample=sample), samples)
+
     def _known(self) -> Names:
         failing = {id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED}
         about = facts(self.task, self.names, self.claim, source=self.source, failed=failing, lesson=self.of_lesson)

@@ -10,7 +10,7 @@ import torch
 from graders.judge import disclosure, words
 from graders.judge.checks.gradient import stopped
 from graders.judge.claimed import Made
-from graders.judge.compare import Mismatch, Terms, compare, same_value
+from graders.judge.compare import Mismatch, Terms, compare, fits, same_value
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
 from graders.student import claims
 from graders.task import Check
@@ -62,6 +62,7 @@ class _Right:
     given: tuple[str, ...]  # what it was computed from; empty for an author's expression
     value: Any
     terms: Terms
+    expression: str = ""  # the author's, where it is one
 
 
 def _right(trial: Trial, check: Check) -> Iterator[_Right]:
@@ -74,7 +75,7 @@ def _right(trial: Trial, check: Check) -> Iterator[_Right]:
             yield _Right(given, value if table is None else table, trial.reference.terms(given, of=check.of))
     for expression in check.accept:
         try:
-            yield _Right((), trial.value_of(expression), trial.terms_of(expression))
+            yield _Right((), trial.value_of(expression), trial.terms_of(expression), expression)
         except Exception:  # noqa: BLE001, S112  the student's outputs need not fit the author's expression
             continue
 
@@ -92,7 +93,7 @@ def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
         elif right.given and bool(right.value.isnan().any()):
             poisoned = right.given[0]  # nan is what comes of nan whatever is done with it, so this proves nothing
         else:
-            return _learns(trial, check, right.given)
+            return _learns(trial, check, right)
     unjudged = _unjudged(trial, check, found, poisoned)
     if unjudged:
         return not_run(unjudged)
@@ -103,7 +104,7 @@ def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], 
     """Why nothing can be said of an output that equals nothing that would be right; or an empty text."""
     kind = trial.made(check.of).dtype
     coarse = [name for mismatch, right in found if mismatch.kind == "type" for name in right.given]
-    source = next((name for name in coarse if trial.made(name).dtype == kind), "")
+    source = next((name for name in coarse if trial.made(name).dtype == kind and not _is_typed_well(trial, name)), "")
     if source:
         return f"`{check.of}` holds {kind}, as your own `{source}` does; that comes first."
     if poisoned:
@@ -112,6 +113,12 @@ def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], 
         needed = " or ".join(", ".join(f"`{name}`" for name in given) for given in check.given if given)
         return f"`{check.of}` is judged by your own {needed or 'values'}, which cannot be used as it is."
     return ""
+
+
+def _is_typed_well(trial: Trial, name: str) -> bool:
+    """Are an output's numbers of a type that it may have?"""
+    tensor = trial.made(name).tensor
+    return tensor is not None and fits(tensor, trial.output(name).dtype)
 
 
 def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mismatch, _Right]) -> str:
@@ -140,8 +147,8 @@ def _sources(check: Check) -> str:
     return " and ".join(f"`{name}`" for name in next(given for given in check.given if given))
 
 
-def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
-    """The numbers follow from `given`; do the tables hear of it? Only where no earlier step has spoilt that."""
+def _learns(trial: Trial, check: Check, right: _Right) -> Outcome:
+    """The numbers are `right`; do the tables hear of it? Only where no earlier step has spoilt that."""
     for table in check.learns:
         if not _can_learn(trial, check, table):
             continue
@@ -154,12 +161,22 @@ def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
             )
         if isinstance(found, str) and found.startswith("error"):
             return failed(f"`{check.of}` has the right numbers, but {stopped(trial, found)} `{table}`.")
-        if isinstance(found, torch.Tensor) and table in given and not _shared(trial, table, given):
-            expected = trial.reference.gradient(check.of, table, trial.seed, given=given)
-            terms = trial.reference.gradient_terms(check.of, table, trial.seed, given=given)
+        if isinstance(found, torch.Tensor):
+            expected, terms = _gradient(trial, check, right, table)
             if expected is not None and compare(found, expected, bound=trial.bound(check.of), terms=terms) is not None:
                 return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
     return passed()
+
+
+def _gradient(trial: Trial, check: Check, right: _Right, table: str) -> tuple[torch.Tensor | None, Terms | None]:
+    """What should get back to a table from what is right; None where that cannot be told."""
+    if right.expression:
+        return trial.gradient_of(right.expression, table), trial.gradient_terms_of(right.expression, table)
+    given = right.given
+    if table not in given or _shared(trial, table, given):
+        return None, None
+    expected = trial.reference.gradient(check.of, table, trial.seed, given=given)
+    return expected, trial.reference.gradient_terms(check.of, table, trial.seed, given=given)
 
 
 def _shared(trial: Trial, table: str, given: tuple[str, ...]) -> bool:
