@@ -16,7 +16,7 @@ transaction. One that comes after it (requests may overtake each other) is not s
 not in the list of attempts, so its text stays a draft.
 
 Bounded: a text is as long as source may be, and an account has `DRAFTS_KEPT` for an exercise; the one that was
-not touched for longest goes first.
+not touched for longest goes first. By how much drafts grow counts as what an account has had stored in a day.
 """
 
 import re
@@ -30,6 +30,7 @@ from app.clock import utc_now
 from app.db import new_id, upsert
 from app.errors import BadRequest, DraftChanged, NotSignedIn
 from app.models import Account, Draft, ExerciseVersion, Submission, SubmissionKind
+from app.services.allowances import USUAL, Allowances, count_growth
 from app.services.exercises import current
 from app.services.sources import checked_source
 
@@ -61,7 +62,14 @@ def list_drafts(session: Session, account: Account, exercise_id: str) -> list[Dr
 
 
 def save_draft(
-    session: Session, account: Account, exercise_id: str, *, name: str, text: str, version: int
+    session: Session,
+    account: Account,
+    exercise_id: str,
+    *,
+    name: str,
+    text: str,
+    version: int,
+    allowed: Allowances = USUAL,
 ) -> SavedDraft:
     """
     Store a text as a draft.
@@ -73,12 +81,14 @@ def save_draft(
         name: of the draft, made up by the page.
         text: all that stands in the editor.
         version: which one the change was made to; 0 for a draft that is new.
+        allowed: what the site allows.
 
     Raises:
         NotFound: there is no such exercise.
         BadRequest: the name cannot be one.
         SourceTooLarge, SourceNotText: the text could not be sent either.
         DraftChanged: what is stored is of another version, and another text.
+        StorageSpent: the account has had as much stored today as it may.
         NotSignedIn: the account is no more; that of a guest goes when its browser signs in to another.
     """
     if not re.fullmatch(NAME_PATTERN, name):
@@ -90,6 +100,10 @@ def save_draft(
     if owner is None:
         raise NotSignedIn
     mine = _is(account.id, exercise_id, name)
+    before = session.scalar(select(Draft.text).where(*mine)) or ""
+    # The counter is locked before the draft, in the order in which a submission of the same text takes them.
+    growth_bytes = len(text.encode()) - len(before.encode())
+    count_growth(session, owner, size_bytes=growth_bytes, allowed=allowed)
     stored = session.scalar(select(Draft).where(*mine).with_for_update())
     if stored is None:
         return _create(session, account.id, exercise_id, name=name, text=text)
