@@ -29,7 +29,7 @@ from uvicorn.server import ServerState
 HEADERS_S = 10.0
 BODY_S = 30.0
 SENDING_PER_NETWORK = 64
-READ_WITHIN_S = 0.2
+READ_WITHIN_S = 1.0
 """For so long a connection is left alone, however many there are."""
 MOST_CONNECTIONS = 8_192
 KEPT_DESCRIPTORS = 192

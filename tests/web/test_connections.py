@@ -191,7 +191,7 @@ def test_connections_of_a_trusted_proxy_are_not_counted_together(finish: Finish)
 async def is_ended(reader: asyncio.StreamReader) -> bool:
     """Say whether the other side has closed."""
     with contextlib.suppress(TimeoutError, ConnectionError):
-        await asyncio.wait_for(reader.read(), 0.5)
+        await asyncio.wait_for(reader.read(), connections.READ_WITHIN_S + 1)
         return True
     return reader.exception() is not None
 
