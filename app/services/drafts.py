@@ -37,6 +37,7 @@ from app.services.sources import checked_source
 DRAFTS_KEPT = 8
 """For an account and an exercise."""
 NAME_PATTERN = r"^[A-Za-z0-9_-]{1,40}$"
+_NAME = re.compile(NAME_PATTERN)
 
 
 @dataclass(frozen=True)
@@ -91,19 +92,14 @@ def save_draft(
         StorageSpent: the account has had as much stored today as it may.
         NotSignedIn: the account is no more; that of a guest goes when its browser signs in to another.
     """
-    if not re.fullmatch(NAME_PATTERN, name):
+    if not _NAME.fullmatch(name):
         raise BadRequest(reason="A draft’s name is 1 to 40 letters, digits, “-” or “_”, such as a UUID.")
     checked_source(text)
     current(session, exercise_id)
-    # Held until this is committed: what a guest has is not moved to an account, or deleted, in the middle of it.
-    owner = session.get(Account, account.id, with_for_update={"read": True, "key_share": True}, populate_existing=True)
-    if owner is None:
-        raise NotSignedIn
+    owner = _held(session, account.id)
     mine = _is(account.id, exercise_id, name)
-    before = session.scalar(select(Draft.text).where(*mine)) or ""
     # The counter is locked before the draft, in the order in which a submission of the same text takes them.
-    growth_bytes = len(text.encode()) - len(before.encode())
-    count_growth(session, owner, size_bytes=growth_bytes, allowed=allowed)
+    count_growth(session, owner, size_bytes=_growth_bytes(session, mine, text), allowed=allowed)
     stored = session.scalar(select(Draft).where(*mine).with_for_update())
     if stored is None:
         return _create(session, account.id, exercise_id, name=name, text=text)
@@ -156,6 +152,19 @@ def move_drafts(session: Session, guest_id: str, account_id: str) -> None:
         )
     for exercise_id in {exercise_id for exercise_id, _ in moved}:
         _drop_oldest(session, account_id, exercise_id)
+
+
+def _held(session: Session, account_id: str) -> Account:
+    """Hold an account until the commit: what a guest has is not moved, or deleted, in the midst. Raises NotSignedIn."""
+    owner = session.get(Account, account_id, with_for_update={"read": True, "key_share": True}, populate_existing=True)
+    if owner is None:
+        raise NotSignedIn
+    return owner
+
+
+def _growth_bytes(session: Session, mine: tuple[ColumnElement[bool], ...], text: str) -> int:
+    before = session.scalar(select(Draft.text).where(*mine)) or ""
+    return len(text.encode()) - len(before.encode())
 
 
 def _create(session: Session, account_id: str, exercise_id: str, *, name: str, text: str) -> SavedDraft:
