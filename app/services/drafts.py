@@ -95,8 +95,7 @@ def save_draft(
     if not _NAME.fullmatch(name):
         raise BadRequest(reason="A draft’s name is 1 to 40 letters, digits, “-” or “_”, such as a UUID.")
     checked_source(text)
-    current(session, exercise_id)
-    owner = _held(session, account.id)
+    owner = _held(session, account.id, exercise_id)
     mine = _is(account.id, exercise_id, name)
     # The counter is locked before the draft, in the order in which a submission of the same text takes them.
     count_growth(session, owner, size_bytes=_growth_bytes(session, mine, text), allowed=allowed)
@@ -154,8 +153,15 @@ def move_drafts(session: Session, guest_id: str, account_id: str) -> None:
         _drop_oldest(session, account_id, exercise_id)
 
 
-def _held(session: Session, account_id: str) -> Account:
-    """Hold an account until the commit: what a guest has is not moved, or deleted, in the midst. Raises NotSignedIn."""
+def _held(session: Session, account_id: str, exercise_id: str) -> Account:
+    """
+    Hold an account until the commit: what a guest has is not moved to another, or deleted, in the middle of it.
+
+    Raises:
+        NotFound: there is no such exercise.
+        NotSignedIn: there is no such account any more.
+    """
+    current(session, exercise_id)
     owner = session.get(Account, account_id, with_for_update={"read": True, "key_share": True}, populate_existing=True)
     if owner is None:
         raise NotSignedIn
