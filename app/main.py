@@ -36,6 +36,7 @@ from app.web import (
     tutor,
 )
 from app.web.access import Access
+from app.web.admission import Admission
 from app.web.guards import Guards
 from app.web.pages import STATIC
 from app.web.problems import Problem
@@ -80,6 +81,9 @@ def create_app(settings: Settings) -> FastAPI:
     def answer(request: Request, problem: Problem) -> Response:
         return problems.answer(request, problem, pages=site.pages)
 
+    app.add_middleware(
+        Admission, answer=answer, per_account=settings.streams_per_account, per_network=settings.streams_per_network
+    )
     app.add_middleware(Guards, answer=answer)
     app.add_middleware(Access)  # the last is the outermost
     return app

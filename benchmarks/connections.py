@@ -3,6 +3,7 @@ Somebody floods a web server: are the others still served, and what does the log
 
     .venv/bin/python benchmarks/connections.py [half] [streams] [sign-ins] [--count 1100]
 
+The flood comes from a process of its own, so that it does not keep whoever measures from looking at the clock.
 `half`: that many connections send half a request each. `streams`: that many event streams of one account are opened.
 `sign-ins`: 400 at once, with wrong passwords. Meanwhile a page is opened a few times a second, and how long it took is
 printed, beside the same before the flood. The server has the usual limit of 1,024 descriptors to begin with.
@@ -13,9 +14,11 @@ more).
 import argparse
 import asyncio
 import contextlib
+import multiprocessing
 import resource
 import sys
 import time
+from multiprocessing.connection import Connection
 from urllib.parse import urlsplit
 
 import httpx2
@@ -61,15 +64,15 @@ async def hold(web: str, count: int, said: bytes) -> list[asyncio.StreamWriter]:
     return opened
 
 
-async def half(site: Installation, web: str, count: int) -> list[asyncio.StreamWriter]:
+async def half(web: str, token: str, count: int) -> list[asyncio.StreamWriter]:
     """Send half of each of many requests."""
-    del site
+    del token
     return await hold(web, count, b"GET / HTTP/1.1\r\nhost: a\r\nx-a: ")
 
 
-async def streams(site: Installation, web: str, count: int) -> list[asyncio.StreamWriter]:
+async def streams(web: str, token: str, count: int) -> list[asyncio.StreamWriter]:
     """Follow one submission, that nobody grades, many times as one account."""
-    headers = {"Authorization": f"Bearer {site.tokens[1]}"}
+    headers = {"Authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(timeout=30.0) as client:
         sent = await client.post(
             f"{web}/api/v1/exercises/{EXERCISE}/submissions", json={"source": "1"}, headers=headers
@@ -80,9 +83,9 @@ async def streams(site: Installation, web: str, count: int) -> list[asyncio.Stre
     return await hold(web, count, said.encode())
 
 
-async def sign_ins(site: Installation, web: str, count: int) -> list[asyncio.StreamWriter]:
+async def sign_ins(web: str, token: str, count: int) -> list[asyncio.StreamWriter]:
     """Try many passwords at once, each for another address."""
-    del site, count
+    del token, count
     bodies = [f"email=user{number}%40example.org&password=not-the-password" for number in range(SIGN_INS)]
     where, opened = urlsplit(web), []
     for body in bodies:
@@ -96,6 +99,20 @@ async def sign_ins(site: Installation, web: str, count: int) -> list[asyncio.Str
 FLOODS = {"half": half, "streams": streams, "sign-ins": sign_ins}
 
 
+def send_flood(name: str, web: str, token: str, count: int, *, pipe: "Connection[int, None]") -> None:
+    """Say that it begins, and how many connections it has opened; hold them until told to end."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4096, hard)), hard))
+
+    async def hold_all() -> None:
+        pipe.send(0)
+        opened = await FLOODS[name](web, token, count)
+        pipe.send(len(opened))
+        await asyncio.to_thread(pipe.recv)
+
+    asyncio.run(hold_all())
+
+
 async def measure(site: Installation, names: list[str], count: int) -> bool:
     """Measure and print; say whether all is as it should be."""
     web, good = site.webs[0].address or "", True
@@ -103,13 +120,18 @@ async def measure(site: Installation, names: list[str], count: int) -> bool:
     for name in names:
         before = await pages(web, site.tokens[0])
         bytes_before, begun_s = log.stat().st_size, time.monotonic()
-        flood = asyncio.create_task(FLOODS[name](site, web, count))
+        here, there = multiprocessing.Pipe()
+        flood = multiprocessing.get_context("spawn").Process(
+            target=send_flood, args=(name, web, site.tokens[1], count), kwargs={"pipe": there}, daemon=True
+        )
+        flood.start()
+        await asyncio.to_thread(here.recv)
         during = await pages(web, site.tokens[0])
-        opened = await flood
+        opened = await asyncio.to_thread(here.recv)
         a_minute = (log.stat().st_size - bytes_before) * 60 / (time.monotonic() - begun_s)
-        for writer in opened:
-            writer.close()
-        print(f"{name}: {len(opened)} opened; log grows by {a_minute / 1024:.0f} KiB a minute")
+        here.send(None)
+        await asyncio.to_thread(flood.join)
+        print(f"{name}: {opened} opened; log grows by {a_minute / 1024:.0f} KiB a minute")
         print(f"  pages before: {percentiles(before)}\n  pages during: {percentiles(during)}", flush=True)
         p95 = [sorted(one)[len(one) * 95 // 100] for one in (before, during)]
         good = good and max(during) < float("inf") and p95[1] <= max(MOST_P95_S, 2 * p95[0])

@@ -31,6 +31,8 @@ from graders.sandbox import walls
 log = structlog.get_logger()
 
 BACKLOG = 2048
+ACCEPTED_AT_ONCE = 16
+"""New connections that are taken in at one turn of the event loop: so in a flood others get their turns as well."""
 # Streams of waiting browsers never end by themselves: at SIGTERM they are cut after this long.
 SHUTDOWN_S = 4
 END_WITHIN_S = 8.0
@@ -71,6 +73,8 @@ class Server(uvicorn.Server):
         """Start to accept connections, then say so."""
         await super().startup(sockets)
         if self.started and sockets:
+            for one in sockets:
+                one.listen(BACKLOG)  # asyncio has made the system's queue as short as its own turn
             host, port = sockets[0].getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             if self.first_admin:
@@ -200,6 +204,7 @@ def _run_web(settings: Settings, listener: socket.socket, *, end_within_s: float
     config = uvicorn.Config(
         app,
         http=BoundedProtocol,
+        backlog=ACCEPTED_AT_ONCE,
         limit_concurrency=raise_descriptor_limit(),
         timeout_graceful_shutdown=SHUTDOWN_S,
         log_config=None,  # what it has to say goes through `app.logs`

@@ -40,6 +40,7 @@ What can go wrong that is the user's to put right.
     ├── QuotaSpent         429  as much was used as the plan allows
     │   ├── TooManyChecks  429  more checks in a minute than the plan allows
     │   └── TutorFailing   429  too many answers came to nothing today
+    ├── TooManyStreams     429  streams and waits opened faster than anybody can look at them
     ├── TooManyRuns        429  code run more often in a minute than anybody can read
     ├── StorageSpent       429  as much was stored in a day as an account may
     ├── AnswersPending     429  all that is left of a quota is just being answered
@@ -102,6 +103,7 @@ from app.errors.limits import (
     StorageSpent,
     TooManyChecks,
     TooManyRuns,
+    TooManyStreams,
     TutorFailing,
 )
 from app.errors.submissions import (
@@ -168,6 +170,7 @@ __all__ = [
     "TokenRefused",
     "TooManyChecks",
     "TooManyRuns",
+    "TooManyStreams",
     "TooManyTries",
     "TooManyWaiting",
     "TutorFailing",

@@ -63,6 +63,17 @@ class TooManyRuns(AppError):
     message = "Code is run {limit} times a minute at most. Nothing was stored; try again in {retry_after_s} seconds."
 
 
+class TooManyStreams(AppError):
+    """Streams and waits are opened faster than anybody can look at what they tell."""
+
+    status = 429
+    title = "Too many at once"
+    message = (
+        "You, or others in your network, open more connections to wait for verdicts than can be served. "
+        "What was sent is safe; please look again in {retry_after_s} seconds."
+    )
+
+
 class StorageSpent(AppError):
     """An account has had as much stored in a day, with what came of it, as it may."""
 

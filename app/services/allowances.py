@@ -1,9 +1,9 @@
 """
 How much one account may have stored in a day, and how often it may have code run: bounds for programs, not for people.
 
-What is sent is counted when it is taken in, and what comes of it (output, report) when that is recorded; both in the
-counter of the day. So the last submission of a day may go over the amount by its own report, which is bounded itself.
-As all such bounds, these hold for guests and students, and not for those who teach.
+What is sent is counted when it is taken in, what comes of it (output, report) when that is recorded, and of a draft by
+how much it grows; all in the counter of the day. So the last submission of a day may go over the amount by its own
+report, which is bounded itself. As all such bounds, these hold for guests and students, and not for those who teach.
 """
 
 from dataclasses import dataclass
@@ -64,7 +64,22 @@ def count_in(session: Session, account: Account, *, kind: SubmissionKind, source
     _refuse_haste(session, account)
     if kind is SubmissionKind.RUN:
         _refuse_runs(session, account, most=allowed.runs_per_minute)
-    now, size_bytes, mib = utc_now(), len(source.encode()), allowed.mib_per_day(account)
+    _store(session, account, len(source.encode()), allowed=allowed)
+
+
+def count_growth(session: Session, account: Account, *, size_bytes: int, allowed: Allowances) -> None:
+    """
+    Count what a draft that is saved adds to what is stored; one that gets shorter gives nothing back.
+
+    Raises:
+        StorageSpent: the account has had as much stored today as it may.
+    """
+    if account.is_limited and size_bytes > 0:
+        _store(session, account, size_bytes, allowed=allowed)
+
+
+def _store(session: Session, account: Account, size_bytes: int, *, allowed: Allowances) -> None:
+    now, mib = utc_now(), allowed.mib_per_day(account)
     day = usage.key_of(Period.DAY, now)
     if usage.used_in(session, account.id, STORED, day) + size_bytes > mib * _MIB:
         free_at = usage.end_of(Period.DAY, now) or now

@@ -16,7 +16,7 @@ transaction. One that comes after it (requests may overtake each other) is not s
 not in the list of attempts, so its text stays a draft.
 
 Bounded: a text is as long as source may be, and an account has `DRAFTS_KEPT` for an exercise; the one that was
-not touched for longest goes first.
+not touched for longest goes first. By how much drafts grow counts as what an account has had stored in a day.
 """
 
 import re
@@ -30,12 +30,14 @@ from app.clock import utc_now
 from app.db import new_id, upsert
 from app.errors import BadRequest, DraftChanged, NotSignedIn
 from app.models import Account, Draft, ExerciseVersion, Submission, SubmissionKind
+from app.services.allowances import USUAL, Allowances, count_growth
 from app.services.exercises import current
 from app.services.sources import checked_source
 
 DRAFTS_KEPT = 8
 """For an account and an exercise."""
 NAME_PATTERN = r"^[A-Za-z0-9_-]{1,40}$"
+_NAME = re.compile(NAME_PATTERN)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,14 @@ def list_drafts(session: Session, account: Account, exercise_id: str) -> list[Dr
 
 
 def save_draft(
-    session: Session, account: Account, exercise_id: str, *, name: str, text: str, version: int
+    session: Session,
+    account: Account,
+    exercise_id: str,
+    *,
+    name: str,
+    text: str,
+    version: int,
+    allowed: Allowances = USUAL,
 ) -> SavedDraft:
     """
     Store a text as a draft.
@@ -73,23 +82,23 @@ def save_draft(
         name: of the draft, made up by the page.
         text: all that stands in the editor.
         version: which one the change was made to; 0 for a draft that is new.
+        allowed: what the site allows.
 
     Raises:
         NotFound: there is no such exercise.
         BadRequest: the name cannot be one.
         SourceTooLarge, SourceNotText: the text could not be sent either.
         DraftChanged: what is stored is of another version, and another text.
+        StorageSpent: the account has had as much stored today as it may.
         NotSignedIn: the account is no more; that of a guest goes when its browser signs in to another.
     """
-    if not re.fullmatch(NAME_PATTERN, name):
+    if not _NAME.fullmatch(name):
         raise BadRequest(reason="A draft’s name is 1 to 40 letters, digits, “-” or “_”, such as a UUID.")
     checked_source(text)
-    current(session, exercise_id)
-    # Held until this is committed: what a guest has is not moved to an account, or deleted, in the middle of it.
-    owner = session.get(Account, account.id, with_for_update={"read": True, "key_share": True}, populate_existing=True)
-    if owner is None:
-        raise NotSignedIn
+    owner = _held(session, account.id, exercise_id)
     mine = _is(account.id, exercise_id, name)
+    # The counter is locked before the draft, in the order in which a submission of the same text takes them.
+    count_growth(session, owner, size_bytes=_growth_bytes(session, mine, text), allowed=allowed)
     stored = session.scalar(select(Draft).where(*mine).with_for_update())
     if stored is None:
         return _create(session, account.id, exercise_id, name=name, text=text)
@@ -142,6 +151,26 @@ def move_drafts(session: Session, guest_id: str, account_id: str) -> None:
         )
     for exercise_id in {exercise_id for exercise_id, _ in moved}:
         _drop_oldest(session, account_id, exercise_id)
+
+
+def _held(session: Session, account_id: str, exercise_id: str) -> Account:
+    """
+    Hold an account until the commit: what a guest has is not moved to another, or deleted, in the middle of it.
+
+    Raises:
+        NotFound: there is no such exercise.
+        NotSignedIn: there is no such account any more.
+    """
+    current(session, exercise_id)
+    owner = session.get(Account, account_id, with_for_update={"read": True, "key_share": True}, populate_existing=True)
+    if owner is None:
+        raise NotSignedIn
+    return owner
+
+
+def _growth_bytes(session: Session, mine: tuple[ColumnElement[bool], ...], text: str) -> int:
+    before = session.scalar(select(Draft.text).where(*mine)) or ""
+    return len(text.encode()) - len(before.encode())
 
 
 def _create(session: Session, account_id: str, exercise_id: str, *, name: str, text: str) -> SavedDraft:

@@ -17,6 +17,7 @@ from app.clock import utc_now
 from app.models import (
     Account,
     BrowserSession,
+    Draft,
     GradingRun,
     HintOpening,
     Job,
@@ -34,7 +35,7 @@ from app.services.spent_allowances import forget_old
 
 RUNS_AT_ONCE, GUESTS_AT_ONCE, COUNTERS_AT_ONCE = 100, 10, 500
 EMPTY_GUESTS_AFTER = timedelta(days=1)
-"""Guests who have sent nothing that is kept are deleted after this."""
+"""Guests of whom nothing is kept, not even a draft, are deleted after this."""
 IDLE_GUESTS_AFTER = timedelta(days=90)
 """And those who have, when they have done nothing for so long."""
 
@@ -87,14 +88,17 @@ def _remove_guests(session: Session, gone: ColumnElement[bool]) -> int:
 
 
 def _empty(*, before: datetime) -> ColumnElement[bool]:
-    works = [exists().where(kept.account_id == Account.id) for kept in (Submission, HintOpening, TutorMessage)]
-    return (Account.created_at < before) & ~works[0] & ~works[1] & ~works[2]
+    found = Account.created_at < before
+    for kept in (Submission, Draft, HintOpening, TutorMessage):
+        found &= ~exists().where(kept.account_id == Account.id)
+    return found
 
 
 def _idle(*, before: datetime) -> ColumnElement[bool]:
     found = Account.created_at < before
     for moment, owner in (
         (Submission.created_at, Submission.account_id),
+        (Draft.updated_at, Draft.account_id),
         (HintOpening.opened_at, HintOpening.account_id),
         (TutorMessage.reserved_at, TutorMessage.account_id),
         (BrowserSession.created_at, BrowserSession.account_id),

@@ -1,14 +1,13 @@
 """
 Passwords: which may be had, and whether one is right.
 
-Hashing is meant to be slow and to take much memory, so only a few are hashed at the same instant, in threads of their
-own that come after all others where the processor is short: a flood of tries cannot take the machine away from those
-who open pages or have their code graded. A few more may wait, each of which holds one of the threads that serve pages,
-and there are far more of those; whoever comes then is told at once to come back. It is never done within a transaction,
-which would make everyone else wait for it.
+Hashing is meant to be slow and to take much memory, so only a few are hashed at the same instant, in processes that
+come after all others where the processor is short: a flood of tries cannot take the machine away from those who open
+pages or have their code graded. A few more may wait, each of which holds one of the threads that serve pages, and there
+are far more of those; whoever comes then is told at once to come back. It is never done within a transaction, which
+would make everyone else wait for it.
 """
 
-import os
 import threading
 import unicodedata
 from collections.abc import Callable
@@ -19,9 +18,9 @@ from typing import TypeVar
 
 from pwdlib import PasswordHash
 from pwdlib.exceptions import PwdlibError
-from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.errors import PasswordRefused, SignInBusy
+from app.services.argon2_apart import ApartHasher
 
 T = TypeVar("T")
 
@@ -30,10 +29,9 @@ AT_ONCE = 2
 WAITING = 8
 
 # RFC 9106's second choice: 64 MiB, three passes, four lanes.
-SCHEME = PasswordHash((Argon2Hasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),))
+SCHEME = PasswordHash((ApartHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4),))
 PATIENCE_S = 5.0
 """How long a request may wait for its turn."""
-_NICE = 10
 
 # Those of ten characters and more that lead every list of stolen ones.
 _COMMONEST = frozenset(
@@ -117,11 +115,6 @@ def _in_turn(deed: Callable[[], T]) -> T:
         _places.release()
 
 
-def _stand_back() -> None:
-    """Let this thread, and those that hashing starts from it, come after all that serve pages."""
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
-
-
 @cache
 def nobodys_hash() -> str:
     """Return a hash that takes as long to compare with as a real one."""
@@ -137,5 +130,5 @@ def _bytes(password: str) -> bytes:
     return _normal(password).encode("utf-8", "surrogatepass")
 
 
-_executor = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="passwords", initializer=_stand_back)
+_executor = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="passwords")
 _places = threading.BoundedSemaphore(AT_ONCE + WAITING)

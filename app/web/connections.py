@@ -7,8 +7,9 @@ request, until the headers are whole (`HEADERS_S`), and then until the body is (
 turn it back. While the server itself does not read on, the body's clock is wound up again: then it is not the client
 who is slow.
 
-Of those whose headers are not whole yet a network may have `SENDING_PER_NETWORK`, and when one more comes, the one
-that has been at it for longest goes: a browser's headers come with its first packet, so it is a flood that pays. A
+Of those whose headers are not whole yet a network may have `SENDING_PER_NETWORK`, and of more the ones that have been
+at it for longest go: a browser's headers come with its first packet, so it is a flood that pays. None goes before what
+it has sent was read: hundreds are taken in at one turn of the event loop, and read at the next. A
 proxy that is trusted to name its clients has no such bound, because all connections are its. And where the process has
 as many connections as it may, one that is still sending its headers makes room, or else the new one is closed, so that
 there is always a descriptor for the database.
@@ -28,6 +29,8 @@ from uvicorn.server import ServerState
 HEADERS_S = 10.0
 BODY_S = 30.0
 SENDING_PER_NETWORK = 64
+READ_WITHIN_S = 1.0
+"""For so long a connection is left alone, however many there are."""
 MOST_CONNECTIONS = 8_192
 KEPT_DESCRIPTORS = 192
 """For the database, files, mail and another try at each."""
@@ -63,10 +66,14 @@ class _Sending:
     def __init__(self) -> None:
         self.all: OrderedDict[BoundedProtocol, None] = OrderedDict()
         self.by_network: dict[str, OrderedDict[BoundedProtocol, None]] = {}
+        self._thinned: set[str] = set()
 
     def add(self, one: "BoundedProtocol") -> None:
         self.all[one] = None
-        self.by_network.setdefault(one.network, OrderedDict())[one] = None
+        mine = self.by_network.setdefault(one.network, OrderedDict())
+        mine[one] = None
+        if one.network and len(mine) > SENDING_PER_NETWORK:
+            self.thin_out(one.network, one.loop)
 
     def discard(self, one: "BoundedProtocol") -> None:
         self.all.pop(one, None)
@@ -75,6 +82,24 @@ class _Sending:
             mine.pop(one, None)
             if not mine:
                 del self.by_network[one.network]
+
+    def thin_out(self, network: str, loop: asyncio.AbstractEventLoop) -> None:
+        """End the oldest of a network that has too many, once all that has come was read."""
+        if network in self._thinned:
+            return
+        self._thinned.add(network)
+
+        def thin() -> None:
+            self._thinned.discard(network)
+            mine = self.by_network.get(network, OrderedDict())
+            for one in list(mine)[: max(0, len(mine) - SENDING_PER_NETWORK)]:
+                if loop.time() - one.since_s < READ_WITHIN_S:
+                    self.thin_out(network, loop)
+                    return
+                one.give_up()
+
+        # Two turns of the loop later: what is readable at the first is read before the second.
+        loop.call_later(READ_WITHIN_S, loop.call_soon, loop.call_soon, thin)
 
 
 class BoundedProtocol(H11Protocol):
@@ -97,6 +122,7 @@ class BoundedProtocol(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._phase: tuple[str, int] | None = None
         self.network = ""
+        self.since_s = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Take a connection in, if there is room."""
@@ -107,9 +133,6 @@ class BoundedProtocol(H11Protocol):
         if most is not None and len(self.connections) > most and not self._make_room():
             transport.abort()
             return
-        mine = self._others.by_network.get(self.network)
-        if self.network and mine is not None and len(mine) >= SENDING_PER_NETWORK:
-            next(iter(mine)).give_up()
         self._watch(is_new=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -169,6 +192,7 @@ class BoundedProtocol(H11Protocol):
             self._timer.cancel()
             self._timer = None
         if name == "headers":
+            self.since_s = self.loop.time()
             self._others.add(self)
         else:
             self._others.discard(self)

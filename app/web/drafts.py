@@ -149,5 +149,13 @@ def post_draft(
 def _save(site: Site, account: Account, exercise_id: str, body: FirstDraftIn) -> DraftSaved:
     site.rates.take(DRAFTS, account.id)
     with site.database.write() as session:
-        saved = drafts.save_draft(session, account, exercise_id, name=body.id, text=body.text, version=body.version)
+        saved = drafts.save_draft(
+            session,
+            account,
+            exercise_id,
+            name=body.id,
+            text=body.text,
+            version=body.version,
+            allowed=site.allowances,
+        )
     return DraftSaved.model_validate(saved)

@@ -115,12 +115,16 @@ def around_context(session: Session, account: Account, exercise_id: str) -> dict
 
 
 def visitor_context(visitor: Visitor) -> dict[str, Any]:
-    """Return what the page keeps of the visitor: whose drafts they are. A guest's become those of an account."""
-    return {"account_id": visitor.account.id, "drafts_of": _owner_of_drafts(visitor.account)}
+    """
+    Return what the page keeps of the visitor: whose drafts they are. A guest's become those of an account.
 
-
-def _owner_of_drafts(account: Account) -> str:
-    return "guest" if account.role is Role.GUEST else account.id
+    Who is nobody yet has no account that a draft could be saved for: without one the page sends the first by POST.
+    """
+    account = visitor.account
+    return {
+        "account_id": account.id if visitor.is_stored else "",
+        "drafts_of": "guest" if account.role is Role.GUEST else account.id,
+    }
 
 
 def _same_lesson(listed: Sequence[ExerciseView], exercise_id: str) -> list[ExerciseView]:

@@ -86,7 +86,7 @@ def post_run(
 @router.get(
     "/submissions/{submission_id}",
     response_model=SubmissionOut,
-    responses=problems(401, 404, 422),
+    responses=problems(401, 404, 422, 429),
     summary="Get the verdict",
 )
 async def get_submission(site: SiteOfRequest, account: CurrentAccount, submission_id: str, wait: _Wait = 0) -> Response:
@@ -102,7 +102,7 @@ def _exists(site: SiteOfRequest, account: CurrentAccount, submission_id: str) ->
 @router.get(
     "/submissions/{submission_id}/events",
     response_class=EventSourceResponse,
-    responses=problems(401, 404),
+    responses=problems(401, 404, 429),
     dependencies=[Depends(_exists)],
     summary="Follow a submission",
 )

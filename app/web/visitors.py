@@ -42,6 +42,8 @@ class Visitor:
     """The row of the browser's session, if it had one before this request."""
     browser: str = ""
     """What the browser calls itself."""
+    is_stored: bool = True
+    """Whether the account has a row: who has sent nothing yet has none."""
 
     @property
     def arrival(self) -> Arrival:
@@ -167,6 +169,7 @@ def _visitor(site: SiteOfRequest, request: Request) -> Visitor:
         secure=site.settings.secure_cookies,
         browser_id=access.browser.id if access.browser else None,
         browser=browser,
+        is_stored=access.is_stored,
     )
 
 

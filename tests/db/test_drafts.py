@@ -6,10 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import func, select
 
+from app.clock import utc_now
 from app.db import Database
-from app.errors import BadRequest, DraftChanged, NotFound, NotSignedIn, SourceNotText, SourceTooLarge
-from app.models import Account, Draft, ExerciseVersion, Role, SubmissionKind
+from app.errors import BadRequest, DraftChanged, NotFound, NotSignedIn, SourceNotText, SourceTooLarge, StorageSpent
+from app.models import Account, Draft, ExerciseVersion, Period, Role, SubmissionKind
+from app.services import usage
 from app.services.accounts import create_guest
+from app.services.allowances import STORED
 from app.services.belongings import delete_account, export_account
 from app.services.drafts import DRAFTS_KEPT, SavedDraft, delete_draft, list_drafts, save_draft
 from app.services.entering import Arrival, enter, sign_up
@@ -209,3 +212,20 @@ def test_drafts_are_exported_and_deleted_with_the_account(database: Database, ac
     with database.write() as session:
         delete_account(session, account.id)
         assert session.scalar(select(func.count()).select_from(Draft)) == 0
+
+
+def test_growth_of_drafts_is_bounded(database: Database, save: Save, texts: Callable[..., list[str]]) -> None:
+    """By how much a text grows is what it takes; over the bound nothing is stored, and a shorter text always is."""
+    with database.write() as session:
+        guest, _ = create_guest(session)
+    save("é" * 10, of=guest)
+    save("é" * 12, of=guest, version=1)
+    save("é" * 12, of=guest, version=2)
+    today = usage.key_of(Period.DAY, utc_now())
+    with database.write() as session:
+        assert usage.used_in(session, guest.id, STORED, today) == 24
+        usage.add(session, guest.id, STORED, today, number=10 * 2**20 - 24)
+    with pytest.raises(StorageSpent):
+        save("é" * 13, of=guest, version=2)
+    save("shorter", of=guest, version=2)
+    assert texts(guest) == ["shorter"]

@@ -10,7 +10,17 @@ from sqlalchemy import func, select
 from app.clock import utc_now
 from app.db import Database
 from app.db.base import Base
-from app.models import Account, ExerciseVersion, GradingRun, HintOpening, Job, Role, Submission, SubmissionKind
+from app.models import (
+    Account,
+    Draft,
+    ExerciseVersion,
+    GradingRun,
+    HintOpening,
+    Job,
+    Role,
+    Submission,
+    SubmissionKind,
+)
 from app.services import figures, grading, housekeeping
 from app.services.accounts import create_guest
 from app.services.belongings import tables
@@ -118,6 +128,24 @@ def test_guest_without_work_is_deleted_after_a_day(database: Database, tidy: Cal
         assert session.scalars(select(Account.email)).all() == ["ada@example.org"]
         for name in tables() - {"account"}:
             assert session.scalar(select(func.count()).select_from(Base.metadata.tables[name])) == 0, name
+
+
+def test_draft_of_a_guest_counts_as_work(
+    database: Database, tidy: Callable[..., bool], version: ExerciseVersion
+) -> None:
+    """Whoever has typed something finds it again; what nobody has touched for ninety days goes with its guest."""
+    with database.write() as session:
+        guests = [create_guest(session)[0] for _ in range(2)]
+        for one, typed_after in zip(guests, (0, 20), strict=True):
+            one.created_at = utc_now() - 80 * DAY
+            facts = {"exercise_id": version.exercise_id, "name": "tab", "text": "a = 1", "version": 1}
+            session.add(Draft(account_id=one.id, updated_at=utc_now() + typed_after * DAY, **facts))
+    tidy(89)
+    assert number(database, Draft) == 2
+    tidy(91)
+    with database.read() as session:
+        assert session.scalars(select(Draft.account_id)).all() == [guests[1].id]
+        assert session.scalars(select(Account.id)).all() == [guests[1].id]
 
 
 def test_guest_with_work_is_deleted_when_idle_for_ninety_days(

@@ -1,9 +1,14 @@
 """Passwords: any that is long enough, but for those that are tried first; and never many at once."""
 
 import os
+import signal
+import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from pwdlib import PasswordHash
@@ -11,6 +16,7 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.errors import PasswordRefused, SignInBusy
 from app.services import passwords
+from app.services.argon2_apart import ApartHasher
 from app.services.passwords import AT_ONCE, WAITING, checked, make_hash, verify
 
 EMAIL = "ada.lovelace@example.org"
@@ -155,7 +161,51 @@ def test_wait_for_a_turn_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         thread.join()
 
 
-def test_hashing_comes_after_serving() -> None:
-    """Its threads are nice, and this one is not."""
-    nice = passwords._in_turn(lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))  # noqa: SLF001
-    assert nice > os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+@pytest.fixture
+def hasher() -> Iterator[ApartHasher]:
+    """Return one that is quick, with processes of its own."""
+    quick = ApartHasher(time_cost=1, memory_cost=16, parallelism=1)
+    yield quick
+    quick.end()
+
+
+def children() -> set[int]:
+    """Return the processes that this one has started and that hash."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = path.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid() and b"argon2_apart" in path.joinpath("cmdline").read_bytes():
+                found.add(int(path.name))
+    return found
+
+
+def test_hashing_comes_after_serving(hasher: ApartHasher) -> None:
+    """It is done in another process, which is nice, and no thread of this one is: it might hold the others up."""
+    before = children()
+    assert hasher.verify("a password", hasher.hash(b"a password"))
+    (mine,) = children() - before
+    assert os.getpriority(os.PRIO_PROCESS, mine) > os.getpriority(os.PRIO_PROCESS, 0)
+    threads = {os.getpriority(os.PRIO_PROCESS, int(one.name)) for one in Path("/proc/self/task").iterdir()}
+    assert threads == {os.getpriority(os.PRIO_PROCESS, 0)}
+    hasher.end()
+    assert children() == before
+
+
+def test_process_that_was_killed_is_replaced(hasher: ApartHasher) -> None:
+    """Nobody is refused for it."""
+    before = children()
+    stored = hasher.hash("a password")
+    (mine,) = children() - before
+    os.kill(mine, signal.SIGKILL)
+    assert hasher.verify("a password", stored)
+    assert not hasher.verify("another one", stored)
+    assert mine not in children()
+
+
+def test_hash_is_made_where_no_process_can_be(hasher: ApartHasher, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same costs, and slower for others: better than nobody getting in."""
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    stored = hasher.hash("a password")
+    assert "m=16,t=1,p=1" in stored
+    assert hasher.verify("a password", stored)

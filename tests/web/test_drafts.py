@@ -71,6 +71,15 @@ def test_first_draft_of_nobody_makes_a_guest_who_owns_it(client: TestClient, sit
     assert (count(site, Account), count(site, Draft)) == (1, 1)
 
 
+def test_page_of_nobody_names_no_account(client: TestClient, site: Site) -> None:
+    """So that its first draft goes where a guest is made; from then on it is the guest's own."""
+    assert 'data-account="" data-drafts="guest"' in client.get(PAGE, headers=BROWSER).text
+    client.post(f"/exercises/{EXERCISE}/drafts", json={"id": "tab", "text": "a = 1"})
+    with site.database.read() as session:
+        guest = session.scalars(select(Account.id)).one()
+    assert f'data-account="{guest}" data-drafts="guest"' in client.get(PAGE, headers=BROWSER).text
+
+
 def test_draft_from_another_site_is_refused(client: TestClient, site: Site) -> None:
     """No page of another site writes into somebody's editor."""
     forged = {"Sec-Fetch-Site": "cross-site"}

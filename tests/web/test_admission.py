@@ -1,0 +1,226 @@
+"""Floods of what is costly are refused before they take a thread, and others get in as before."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.errors import SignInBusy
+from app.web import admission
+from app.web.admission import Admission, Buckets, Turns
+from app.web.problems import Problem, document
+
+Finish = Callable[[Coroutine[Any, Any, Any]], Any]
+Sent = list[dict[str, Any]]
+STREAM = ("GET", "/api/v1/submissions/one/events", b"")
+WAIT = ("GET", "/api/v1/submissions/one", b"wait=60")
+SIGN_IN = ("POST", "/sign-in", b"")
+PAGE = ("GET", "/exercises/one", b"")
+TURNS = 20
+"""Of the event loop: more than what is refused at once takes."""
+SHORT_S = 0.05
+
+
+class Behind:
+    """What stands behind: each request that gets there stays until it is let go."""
+
+    def __init__(self) -> None:
+        """Let nothing go yet."""
+        self.inside = 0
+        self.let_go = asyncio.Event()
+
+    async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:  # noqa: ANN401  as ASGI has it
+        """Take part of a second that would be a thread's, then answer."""
+        self.inside += 1
+        await self.let_go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def guard(behind: Behind) -> Admission:
+    """Put the real thing before it, with the usual numbers."""
+
+    def answer(_request: Request, problem: Problem) -> Response:
+        return document(problem)
+
+    return Admission(behind, answer=answer, per_account=4, per_network=32)
+
+
+async def send_one(app: Admission, what: tuple[str, str, bytes], *, who: str, address: str) -> Sent:
+    """Send a request, and return what is answered."""
+    method, path, query = what
+    headers = [(b"authorization", f"Bearer {who}".encode())] if who else []
+    scope = {"type": "http", "method": method, "path": path, "query_string": query, "headers": headers}
+    sent: Sent = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:  # noqa: ANN401
+        sent.append(message)
+
+    await app(scope | {"client": (address, 1), "scheme": "http", "server": ("a", 80)}, receive, send)
+    return sent
+
+
+async def flood(
+    app: Admission, what: tuple[str, str, bytes], number: int, *, who: str = "", address: str = "192.0.2.1"
+) -> list["asyncio.Task[Sent]"]:
+    """Send many at once, and return when those are answered that are so at once. A `{}` in `who` is the number."""
+    tasks = [asyncio.create_task(send_one(app, what, who=who.format(one), address=address)) for one in range(number)]
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+    return tasks
+
+
+def refused(tasks: list["asyncio.Task[Sent]"]) -> list[dict[str, Any]]:
+    """Return the beginnings of the answers that are there."""
+    return [task.result()[0] for task in tasks if task.done()]
+
+
+@pytest.mark.parametrize(("who", "most"), [("ada", 8), ("guest-{}", 16), ("", 16)])
+def test_streams_that_are_opened_at_once_are_few(finish: Finish, who: str, most: int) -> None:
+    """Of an account and of a network, whatever tokens it makes up; others open theirs all the same."""
+
+    async def story() -> None:
+        app = guard(behind := Behind())
+        tasks = await flood(app, STREAM, 1100, who=who)
+        told = refused(tasks)
+        assert behind.inside <= most
+        assert {one["status"] for one in told} == {429}
+        assert len(told) == 1100 - behind.inside
+        assert all(dict(one["headers"])[b"retry-after"].isdigit() for one in told)
+        before = behind.inside
+        others = await flood(app, STREAM, 4, who="bob", address="198.51.100.1")
+        others += await flood(app, PAGE, 4)
+        assert behind.inside == before + 8
+        behind.let_go.set()
+        answers = await asyncio.gather(*others)
+        assert [sent[0]["status"] for sent in answers] == [200] * 8
+        await asyncio.gather(*tasks)
+        assert not app._opening._number  # noqa: SLF001  nothing stays counted
+
+    finish(story())
+
+
+def test_stream_counts_as_being_opened_until_it_begins(finish: Finish) -> None:
+    """One that has begun makes room for the next, however long it stays."""
+
+    async def story() -> None:
+        begun = 0
+
+        async def stay(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+            nonlocal begun
+            begun += 1
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await asyncio.Event().wait()
+
+        app = Admission(stay, answer=lambda _, problem: document(problem), per_account=4, per_network=32)
+        tasks = [task for _ in range(3) for task in await flood(app, STREAM, 8, who="ada")]
+        assert begun == 24
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    finish(story())
+
+
+def test_streams_are_not_opened_faster_than_anybody_looks(finish: Finish) -> None:
+    """However quickly each is done with: after the first few there is one a second."""
+
+    async def story() -> None:
+        app = guard(behind := Behind())
+        behind.let_go.set()
+        for _ in range(100):
+            await send_one(app, STREAM, who="ada", address="192.0.2.1")
+        assert 32 <= behind.inside < 60
+
+    finish(story())
+
+
+def test_waits_of_a_class_are_let_through_and_a_flood_is_not(finish: Finish) -> None:
+    """Three hundred who wait cost next to nothing; thousands of one sender are no class."""
+
+    async def story() -> None:
+        app = guard(behind := Behind())
+        few = await flood(app, WAIT, 300, who="ada")
+        assert behind.inside == 300
+        many = await flood(app, WAIT, 1100, who="ada")
+        assert behind.inside < 800
+        assert {one["status"] for one in refused(many)} == {429}
+        behind.let_go.set()
+        await asyncio.gather(*few, *many)
+
+    finish(story())
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-up", "/reset/made-up", "/account/password"])
+def test_passwords_are_let_in_one_after_the_other(finish: Finish, path: str) -> None:
+    """A few at once; a class stands in line and gets in; of a flood the rest is refused at once."""
+
+    async def story() -> None:
+        app = guard(behind := Behind())
+        tasks = await flood(app, ("POST", path, b""), 400)
+        assert behind.inside == admission.HASHED_AT_ONCE
+        told = refused(tasks)
+        assert len(told) == 400 - admission.HASHED_AT_ONCE - admission.IN_LINE_OF_A_NETWORK
+        assert {one["status"] for one in told} == {503}
+        assert {dict(one["headers"])[b"retry-after"] for one in told} == {b"5"}
+        behind.let_go.set()
+        answers = [sent[0]["status"] for sent in await asyncio.gather(*tasks)]
+        assert answers.count(200) == admission.HASHED_AT_ONCE + admission.IN_LINE_OF_A_NETWORK
+        assert (await send_one(app, SIGN_IN, who="", address="192.0.2.1"))[0]["status"] == 200
+
+    finish(story())
+
+
+def test_networks_take_turns(finish: Finish) -> None:
+    """Who comes from elsewhere is next, however long the line of the flood is."""
+
+    async def story() -> list[str]:
+        turns, order = Turns(at_once=1, of_a_network=32), list[str]()
+
+        async def go(network: str) -> None:
+            await turns.enter(network)
+            order.append(network)
+            await asyncio.sleep(0)
+            turns.leave()
+
+        tasks = [asyncio.create_task(go("flood")) for _ in range(30)]
+        await asyncio.sleep(0)
+        tasks.append(asyncio.create_task(go("elsewhere")))
+        await asyncio.gather(*tasks)
+        return order
+
+    assert "elsewhere" in finish(story())[:4]
+
+
+def test_turn_that_is_given_up_is_the_next_ones(finish: Finish, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever hangs up, or has waited for long, leaves the line; nothing gets stuck."""
+    monkeypatch.setattr(admission, "PATIENCE_S", SHORT_S)
+
+    async def story() -> None:
+        turns = Turns(at_once=1, of_a_network=32)
+        await turns.enter("a")
+        with pytest.raises(SignInBusy):
+            await turns.enter("a")
+        gone = [asyncio.create_task(turns.enter("b")) for _ in range(3)]
+        await asyncio.sleep(0)
+        gone[0].cancel()
+        turns.leave()  # while the first is going: the second has its turn
+        await asyncio.gather(*gone, return_exceptions=True)
+        turns.leave()
+        await asyncio.wait_for(turns.enter("c"), 1)
+
+    finish(story())
+
+
+def test_few_senders_are_remembered() -> None:
+    """A flood of made-up tokens does not fill the memory."""
+    buckets = Buckets(most=1, per_s=0.001)
+    for one in range(3 * admission._MOST_SENDERS):  # noqa: SLF001
+        buckets.take(str(one))
+    assert len(buckets._known) <= admission._MOST_SENDERS  # noqa: SLF001
