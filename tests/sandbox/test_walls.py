@@ -120,7 +120,7 @@ def test_student_cannot_pass_by_patching_torch(grade: Grade) -> None:
 
 
 def test_student_cannot_pass_with_tables_that_prove_nothing(grade: Grade, solution: str) -> None:
-    """With all-zero tables a wrong sum looks right; such a table fails its own check."""
+    """With all-zero tables a wrong sum looks right; with the numbers that are tried in their place it does not."""
     report = grade(f"{solution}\nnn.init.zeros_(token_emb.weight)\nnn.init.zeros_(pos_emb.weight)\ntok = h = h * 0\n")
     found = {check.id: check.status.value for check in report.checks}
-    assert found["token-table"] == "failed"
+    assert "failed" in (found["tok"], found["h"])
