@@ -45,6 +45,7 @@ MAX_PROBED = 64
 MAX_FUNCTIONS = 20
 MAX_HEADER_BYTES = 64 * 1024
 MAX_LATE = 64
+MAX_CALLS = 512
 MAX_GRADIENT_FAULT_CHARS = 300
 GRADIENT_WORDS = ("tensor", "none", "unusable")
 GRADIENT_FAULT = "error "  # before what was raised, in the place of one of these words
@@ -73,6 +74,7 @@ class ObservationSchema:
         """`order`: what a student's process is told of the exercise, as `Task.student_part` gives it."""
         self._outputs = [one["name"] for one in order["outputs"]]
         self._inputs = list(order["inputs"])
+        self._calls = bool(order.get("calls"))
         self._pairs = {f"{of}>{to}" for of, to in order["gradients"]}
 
     def check_claim(self, frame: Frame, *, again: bool = False) -> None:
@@ -100,7 +102,9 @@ class ObservationSchema:
             raise ObservationRefused(f"not gradients: {fault!r:.200}") from fault
 
     def _claim(self, body: dict[str, Any], listed: Listed) -> None:
-        _fields(body, {"outputs", "inputs", "fault", "probed", "exited", "printed", "defined"})
+        asked = {"calls"} if self._calls else set()
+        _fields(body, {"outputs", "inputs", "fault", "probed", "exited", "printed", "defined", *asked})
+        _texts(body.get("calls", []), most=MAX_CALLS, each=_NAME)
         outputs, inputs, fault = body["outputs"], body["inputs"], body["fault"]
         _require(list(outputs) == self._outputs and list(inputs) == self._inputs, "other names than those asked for")
         named = [*outputs.items(), *inputs.items()]

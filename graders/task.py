@@ -139,6 +139,7 @@ class Task:
             "gradients": [list(pair) for pair in self.gradients()],
             "free_tables": list(self.free_tables),
             "probe": self.probe,
+            "calls": any(leaf.kind == "calls" for check in self.checks for leaf in check.leaves),
             "redefined": sorted(_redefined(self.solution, self.setup)),
             "wall_time_s": self.limits.wall_time_s,
             "output_kib": self.limits.output_kib,

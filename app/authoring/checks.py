@@ -19,6 +19,7 @@ KINDS = (
     "prints",
     "unchanged",
     "uses",
+    "calls",
     "other_sizes",
 )
 
@@ -52,6 +53,11 @@ class Condition(_Strict):
         None,
         description="Names that the code uses (`torch.nn.Embedding`, `for`, …), or with `not ` before, does not use.",
     )
+    calls: list[_Construct] | None = Field(
+        None,
+        description="Operations that really run, whatever they are called by (`torch.softmax`), or with `not ` before, "
+        "do not.",
+    )
     other_sizes: bool | None = Field(None, description="All holds for other data and sizes too.")
     given: list[list[_Name]] = Field(
         default=[[]],
@@ -79,7 +85,7 @@ class Condition(_Strict):
             kind=self.kinds[0],
             of=self.table or self.equal or (gradient.of if gradient else ""),
             to=gradient.to if gradient else "",
-            names=tuple(self.learnable_count or self.uses or ()),
+            names=tuple(self.learnable_count or self.uses or self.calls or ()),
             given=tuple(tuple(one) for one in self.given),
             accept=tuple(self.accept),
             expression=self.holds or self.prints or "",

@@ -91,6 +91,7 @@ class Claim:
     defined: tuple[tuple[str, ...], ...]  # functions with the outputs that are made inside them
     gradients: dict[str, torch.Tensor | str]  # by "of>to": a tensor, "none", "unusable" or "error …"
     exited: Exit | None = None
+    calls: tuple[str, ...] = ()  # names of operations that ran, where they were asked for
     late: tuple[tuple[str, str], ...] = ()  # [table, output]: the output was there before the table was found
 
     def made(self, name: str) -> Made:
@@ -134,6 +135,7 @@ def _claim(order: dict[str, Any], body: Any, tensors: dict[str, torch.Tensor], f
         defined=tuple(tuple(_text(name) for name in one) for one in body["defined"]),
         gradients=gradients,
         exited=_exit(body["exited"]) if body["exited"] is not None else None,
+        calls=tuple(_text(name) for name in body.get("calls", ())),
         late=tuple((_text(table), _text(output)) for table, output in body.get("late", ())),
     )
 

@@ -14,6 +14,7 @@ What an author's expression may ask about a student's run, beside the values the
     unfinished           outputs that are made inside functions only
     assigned             names that the student's text stores into outside functions
     uses                 what the text uses, as in the check of that name
+    called(name)         did this operation run, as in the check `calls`? Only where some check of that kind asks
     failed               ids of the checks that failed on this trial
     lesson               is this the lesson's own trial?
 """
@@ -30,6 +31,7 @@ from graders.judge.claimed import MISSING, Claim, Fault
 from graders.judge.constructs import constructs
 from graders.judge.inputs import spoilt_input
 from graders.judge.reference import Names
+from graders.operations import operation, operations
 from graders.student.execution import assigned
 from graders.task import Task
 
@@ -71,6 +73,7 @@ def facts(task: Task, names: Names, claim: Claim, *, source: str, failed: set[st
         "unfinished": {name for one in claim.defined for name in one[1:]},
         "assigned": _assigned(source),
         "uses": _uses(source, task.setup),
+        "called": lambda name: any(operation(name) in operations(one) for one in claim.calls),
         "failed": failed,
         "lesson": lesson,
     }

@@ -65,7 +65,7 @@ def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended, late: list
     if fault is not None:
         fault = _within(fault)
         fault["operands"] = {name: look.at(operands, name, prefix="operand:") for name in operands}
-    body = {
+    body: dict[str, Any] = {
         "outputs": outputs,
         "inputs": inputs,
         "fault": fault,
@@ -74,6 +74,8 @@ def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended, late: list
         "printed": ended.printed,
         "defined": _functions(names, list(outputs)),
     }
+    if order.get("calls"):
+        body["calls"] = list(ended.calls)
     if late is not None:
         body["late"] = late[:MAX_LATE]
     return Frame(FrameType.CLAIM, body, pack(look.tensors))

@@ -13,7 +13,7 @@ from typing import Any
 
 from graders.observation_schema import MAX_ELEMENTS
 from graders.setup import Setup
-from graders.student import claims, execution, main_module, probe, streams
+from graders.student import claims, execution, main_module, operations, probe, streams
 from graders.student.process_state import ProcessState
 from graders.student.start_values import PIN, PinnedProbe, PinnedProgram, Pinning, blind_spot
 from graders.texts import Texts
@@ -94,7 +94,8 @@ class StudentRun:
         lines = self._probe
         if pinning is not None:
             program, lines = self._with_pins(program, pinning, names)
-        with execution.graphs_kept(keep_graphs), execution.collecting():
+        calls: set[str] | None = set() if self._order.get("calls") else None
+        with execution.graphs_kept(keep_graphs), execution.collecting(), operations.recorded(calls):
             ended = probe.run(
                 program,
                 lines,
@@ -105,7 +106,7 @@ class StudentRun:
                 probing=self._probing if not self._answering else None,
             )
         program.streams.close()
-        return names, ended
+        return names, replace(ended, calls=tuple(sorted(calls))) if calls else ended
 
     def _with_pins(
         self, program: execution.Program, pinning: Pinning, names: dict[str, Any]

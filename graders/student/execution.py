@@ -44,6 +44,7 @@ class Ended:
     printed: str
     exited: Exit | None = None  # the `exit()` at which the student's code ended
     values: dict[str, Any] | None = None  # what the outputs are taken from, if not the student's names
+    calls: tuple[str, ...] = ()  # operations that ran, where they were asked for
 
 
 class Program:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.authoring import Exercise, ExerciseFaults, Fault, Question, load_code_exercise, load_exercise, stored_exercise
 from app.authoring.files import MAX_FILE_BYTES
+from app.authoring.mutants import mutants
 from app.cli import main
 from app.settings import ROOT
 
@@ -177,3 +178,27 @@ def test_a_question_where_code_is_expected_is_told(write: Write) -> None:
     """Loading code from a question is refused in words."""
     with pytest.raises(ExerciseFaults, match="question"):
         load_code_exercise(write(QUESTION))
+
+
+FUNCTION = """
+def look_up(ids):
+    LOCAL = ids * 3
+    other = LOCAL + 1
+    return other - LOCAL
+kept = look_up(x)
+"""
+
+
+def test_mutants_of_a_function_do_not_hang_on_its_variables_names(write: Write, example: str) -> None:
+    """A local variable that is spelled like an output is changed just as any other is."""
+    exercise = load_exercise(write(example))
+    assert isinstance(exercise, Exercise)
+    first = exercise.outputs[0]
+    outputs = [first, first.model_copy(update={"name": "like_an_output"})]
+
+    def mutated(local: str) -> set[str]:
+        update = {"outputs": outputs, "solution": FUNCTION.replace("LOCAL", local)}
+        return {one.source.replace(local, "LOCAL") for one in mutants(exercise.model_copy(update=update))}
+
+    assert mutated("like_an_output") == mutated("another")
+    assert len(mutated("another")) > 10

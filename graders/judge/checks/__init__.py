@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from graders.judge.checks import (
+    calls,
     equal,
     gradient,
     holds,
@@ -35,6 +36,7 @@ KINDS: Mapping[str, Callable[[Trial, Check], Outcome]] = MappingProxyType(
         "unchanged": unchanged.judge,
         "prints": prints.judge,
         "uses": uses.judge,
+        "calls": calls.judge,
     }
 )
 
