@@ -36,8 +36,8 @@ from app.services.sources import checked_source
 
 DRAFTS_KEPT = 8
 """For an account and an exercise."""
-NAME_PATTERN = r"^[A-Za-z0-9_-]{1,40}$"
-_NAME = re.compile(NAME_PATTERN)
+_NAME = re.compile(r"^[A-Za-z0-9_-]{1,40}$")
+NAME_PATTERN = _NAME.pattern
 
 
 @dataclass(frozen=True)
