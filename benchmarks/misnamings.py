@@ -27,7 +27,9 @@ def main() -> int:
     """Grade them all, print what is named, and say in the exit code whether all is well."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("--only", default="", help="the id of one exercise")
-    parser.add_argument("--list", action="store_true", help="a line for every program, not only for those that are named")
+    parser.add_argument(
+        "--list", action="store_true", help="a line for every program, not only for those that are named"
+    )
     args = parser.parse_args()
     counted: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="kelolo-misnamings-") as folder, Grader(scratch=Path(folder)) as grader:
@@ -40,9 +42,11 @@ def main() -> int:
                 if tag and report.verdict is Verdict.PASSED:
                     kind = "MISNAMED"
                 counted[kind] += 1
-                if args.list or tag and not name.startswith("variant") or kind == "MISNAMED":
+                if args.list or (tag and not name.startswith("variant")) or kind == "MISNAMED":
                     failed = [one.id for one in report.checks if one.status == "failed"]
-                    print(f"{kind:9} {exercise.id}: {name}: {report.verdict}, failed {failed}, {tag or '-'}", flush=True)
+                    print(
+                        f"{kind:9} {exercise.id}: {name}: {report.verdict}, failed {failed}, {tag or '-'}", flush=True
+                    )
     print(f"{len(SLIPS)} slips: {dict(counted)}")
     return 1 if counted["MISNAMED"] else 0
 

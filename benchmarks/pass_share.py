@@ -26,10 +26,14 @@ GUESSES = {
         ("probabilities.argmax(dim=-1)", "torch.distributions.Categorical(probabilities).sample()"),
     ],
     "token-and-position-embeddings": [
-        ("nn.Embedding(vocab_size, n_embd)", f"nn.Embedding(vocab_size, n_embd, padding_idx={row})") for row in (0, 1, 3, 9)
+        ("nn.Embedding(vocab_size, n_embd)", f"nn.Embedding(vocab_size, n_embd, padding_idx={row})")
+        for row in (0, 1, 3, 9)
     ],
     "which-rows-learn": [
-        ("nn.Embedding(num_embeddings, embedding_dim)", f"nn.Embedding(num_embeddings, embedding_dim, padding_idx={row})")
+        (
+            "nn.Embedding(num_embeddings, embedding_dim)",
+            f"nn.Embedding(num_embeddings, embedding_dim, padding_idx={row})",
+        )
         for row in range(11)
         if row != 7  # noqa: PLR2004  this one has no gradient in the lesson, and may have none elsewhere
     ]
@@ -42,7 +46,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("--only", default="", help="the id of one exercise")
     parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--for", dest="minutes", type=float, default=0.0, help="stop after so long; 0: when all is done")
+    parser.add_argument(
+        "--for", dest="minutes", type=float, default=0.0, help="stop after so long; 0: when all is done"
+    )
     args = parser.parse_args()
     end = time.monotonic() + args.minutes * 60 if args.minutes else float("inf")
     passed: Counter[str] = Counter()
@@ -60,7 +66,10 @@ def main() -> int:
             done = number + 1
     for name, count in passed.most_common():
         print(f"{name}: passed {count} of {done}")
-    print(f"{sum(len(sources) for _, sources in known)} wrong programs, {done} seeds, {runs} runs: {passed.total()} passed")
+    print(
+        f"{sum(len(sources) for _, sources in known)} wrong programs, {done} seeds, {runs} runs: "
+        f"{passed.total()} passed"
+    )
     return 1 if passed else 0
 
 

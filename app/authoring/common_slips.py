@@ -96,13 +96,28 @@ _TABLES = (
     _slip("a table with a number more in each row", table("torch.nn.Parameter(torch.randn(ROWS, WIDTH + 1))")),
     _slip("a linear layer as a table", table("torch.nn.Linear(ROWS, WIDTH)"), "linear-as-table", "ready-layer-wrapped"),
     _slip(
-        "a linear layer as a table, swapped", table("torch.nn.Linear(WIDTH, ROWS)"), "linear-as-table", "ready-layer-wrapped"
+        "a linear layer as a table, swapped",
+        table("torch.nn.Linear(WIDTH, ROWS)"),
+        "linear-as-table",
+        "ready-layer-wrapped",
     ),
-    _slip("a first id that is padding", table("torch.nn.Embedding(ROWS, WIDTH, padding_idx=0)", layer=True), "padding-idx-stops-a-row"),
-    _slip("another id that is padding", table("torch.nn.Embedding(ROWS, WIDTH, padding_idx=3)", layer=True), "padding-idx-stops-a-row"),
+    _slip(
+        "a first id that is padding",
+        table("torch.nn.Embedding(ROWS, WIDTH, padding_idx=0)", layer=True),
+        "padding-idx-stops-a-row",
+    ),
+    _slip(
+        "another id that is padding",
+        table("torch.nn.Embedding(ROWS, WIDTH, padding_idx=3)", layer=True),
+        "padding-idx-stops-a-row",
+    ),
     _slip("a table with longest rows", table("torch.nn.Embedding(ROWS, WIDTH, max_norm=0.1)", layer=True)),
     _slip("a table that sums", table("torch.nn.EmbeddingBag(ROWS, WIDTH)", layer=True), "tokens-averaged"),
-    _slip("a table of coarse numbers", table("torch.nn.Embedding(ROWS, WIDTH, dtype=torch.bfloat16)", layer=True), "wrong-number-type"),
+    _slip(
+        "a table of coarse numbers",
+        table("torch.nn.Embedding(ROWS, WIDTH, dtype=torch.bfloat16)", layer=True),
+        "wrong-number-type",
+    ),
 )
 _DATA = (
     _slip("data as floating-point numbers", data("DATA.float()"), "ids-not-whole-numbers"),

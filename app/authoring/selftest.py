@@ -19,7 +19,6 @@ from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.task import Task
 
-
 _WITHOUT_PREDICATES = -1  # in the place of a version: the exercise as it would be without them
 
 

@@ -1,14 +1,14 @@
 """
 Slips: what students commonly get wrong in any exercise, put into a solution.
 
-A misconception's predicate (`when`) is written with one mix-up in mind, and another one can fulfil it. So `kelolo check`
-puts each of these slips into the exercise's own solution, and nothing but what happened may be named then: one of the
-slip's own `tags`, the names that the shipped exercises have for it, or a variant that would be recognised without its
-predicate too, since its program makes the very same.
+A misconception's predicate (`when`) is written with one mix-up in mind, and another one can fulfil it. So `kelolo
+check` puts each of these slips into the exercise's own solution, and nothing but what happened may be named then: one
+of the slip's own `tags`, the names that the shipped exercises have for it, or a variant that would be recognised
+without its predicate too, since its program makes the very same.
 
-A slip is a change of the parsed solution at a kind of place that every exercise has: where a table is made, where data are
-read, where a result is made (an output's assignment, or what a method returns), and the text as a whole. Where a solution
-has no such place, there is nothing to try. `app.authoring.common_slips` lists them.
+A slip is a change of the parsed solution at a kind of place that every exercise has: where a table is made, where
+data are read, where a result is made (an output's assignment, or what a method returns), and the text as a whole.
+Where a solution has no such place, there is nothing to try. `app.authoring.common_slips` lists them.
 """
 
 import ast
@@ -198,7 +198,7 @@ def _filled(text: str, parts: dict[str, ast.expr]) -> ast.expr:
 def _replaced(tree: ast.Module, old: ast.expr, new: ast.expr) -> bool:
     class Replacing(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
-            return new if node is old else super().visit(node)  # type: ignore[no-any-return]
+            return new if node is old else super().visit(node)
 
     Replacing().visit(tree)
     return True

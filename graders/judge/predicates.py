@@ -11,7 +11,7 @@ What an author's expression may ask about a student's run, beside the values the
     left(name)           the tensor that stands under an input's name after the student's code; None if it is none
     gradient(of, to)     the gradient that arrived, or None
     same(a, b)           are two tensors equal within their precision? False on anything odd
-    fault                what ended the code: .type .message .targets .on_self .operands (tensors by name); None: nothing
+    fault                what ended the code: .type .message .targets .on_self .operands (by name); None: nothing
     probed(name)         the same for the line of the probe that was to make this output
     unfinished           outputs that are made inside functions only
     assigned             names that the student's text stores into outside functions

@@ -1,12 +1,12 @@
 """
 Is a size of the lesson typed in where this trial has another?
 
-That a text is right on the lesson's data and wrong on fresh data says only that it hangs on something of the lesson. That
-it is a *size* shows in what it has made: an output with as many numbers along an axis as on the lesson's data, though the
-solution has another number of them here; a plain value that is still the lesson's; or, where the code stopped before that,
-a number of the text, or the length of a list in it, that is a size of the lesson and stands in the fault: in its message,
-in the shape of an operand, or on its line. Everything else (a chance, an id that is not there, a row that is marked) leaves
-none of these, and is never called so.
+That a text is right on the lesson's data and wrong on fresh data says only that it hangs on something of the lesson.
+That it is a *size* shows in what it has made: an output with as many numbers along an axis as on the lesson's data,
+though the solution has another number of them here; a plain value that is still the lesson's; or, where the code
+stopped before that, a number of the text, or the length of a list in it, that is a size of the lesson and stands in
+the fault: in its message, in the shape of an operand, or on its line. Everything else (a chance, an id that is not
+there, a row that is marked) leaves none of these, and is never called so.
 """
 
 import ast
@@ -87,11 +87,11 @@ def _sizes(trial: Trial) -> Iterator[int]:
 
 @lru_cache(maxsize=8)
 def numbers_in(text: str) -> frozenset[int | float]:
-    """The numbers of a text that could be sizes or results, and the lengths of the lists in it; nothing of no Python."""
+    """The numbers of a text that could be sizes or results, and the lengths of its lists; none if it is not Python."""
     try:
         nodes = list(ast.walk(ast.parse(text.removeprefix("\ufeff").strip())))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    typed = {one.value for one in nodes if isinstance(one, ast.Constant) and type(one.value) in (int, float)}
-    lengths = {len(one.elts) for one in nodes if isinstance(one, ast.List | ast.Tuple)}
-    return frozenset(one for one in typed | lengths if one >= _SMALLEST)
+    typed = [one.value for one in nodes if isinstance(one, ast.Constant)]
+    lengths = [len(one.elts) for one in nodes if isinstance(one, ast.List | ast.Tuple)]
+    return frozenset(one for one in (*typed, *lengths) if isinstance(one, int | float) and one >= _SMALLEST)

@@ -101,7 +101,8 @@ def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
 def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], poisoned: str) -> str:
     """Why nothing can be said of an output that equals nothing that would be right; or an empty text."""
     kind = trial.made(check.of).dtype
-    coarse = [name for mismatch, right in found if mismatch.kind == "type" for name in right.given]
+    judged = found if trial.output(check.of).dtype == "floating" else []  # whole numbers do not take a type over
+    coarse = [name for mismatch, right in judged if mismatch.kind == "type" for name in right.given]
     source = next((name for name in coarse if trial.made(name).dtype == kind), "")
     if source:
         return f"`{check.of}` holds {kind}, as your own `{source}` does; that comes first."
