@@ -64,7 +64,10 @@ ROWS_RIGHT = {
 }
 ROWS_WRONG = {
     "the ids instead of the gradient": ({"learned": "ids.unique()"}, "ids-instead-of-gradient"),
-    "all that counts instead of the gradient": ({"learned": "ids[weights != 0].unique()"}, None),
+    "all that counts instead of the gradient": (
+        {"learned": "ids[weights != 0].unique()"},
+        "ids-instead-of-gradient",
+    ),
     "the batch as a prediction": ({"predicted": "ids.tolist()"}, "copied-ids-predicted"),
     "no backward": ({"back": ""}, "backward-forgotten"),
     "no backward, and the gradient searched": (
