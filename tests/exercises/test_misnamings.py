@@ -215,11 +215,11 @@ def test_common_slips_are_enough_to_try_a_predicate_with() -> None:
     assert all(sum(slip.on(one) is not None for slip in SLIPS) >= 50 for one in EXERCISES.values())
 
 
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-def test_no_common_slip_is_misnamed(grader: Grader, exercise: Exercise) -> None:
-    """Every common slip in every shipped exercise is called one of its own names, or nothing."""
+@pytest.mark.parametrize(("number", "exercise"), enumerate(EXERCISES.values()), ids=list(EXERCISES))
+def test_no_common_slip_is_misnamed(grader: Grader, number: int, exercise: Exercise) -> None:
+    """A third of the common slips, each called one of its own names or nothing; `kelolo check` tries them all."""
     found = {}
-    for slip in SLIPS:
+    for slip in SLIPS[number % 3 :: 3]:
         source = slip.on(exercise)
         told = tag(grader.grade(exercise.task(1), source, seed=new_seed())) if source else None
         if told is not None and told not in slip.tags:
