@@ -215,7 +215,7 @@ def test_common_slips_are_enough_to_try_a_predicate_with() -> None:
     assert all(sum(slip.on(one) is not None for slip in SLIPS) >= 50 for one in EXERCISES.values())
 
 
-@pytest.mark.parametrize(("number", "exercise"), enumerate(EXERCISES.values()), ids=list(EXERCISES))
+@pytest.mark.parametrize(("number", "exercise"), list(enumerate(EXERCISES.values())), ids=list(EXERCISES))
 def test_no_common_slip_is_misnamed(grader: Grader, number: int, exercise: Exercise) -> None:
     """A third of the common slips, each called one of its own names or nothing; `kelolo check` tries them all."""
     found = {}
