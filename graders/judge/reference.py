@@ -293,8 +293,11 @@ class Reference:
         leaf = dict(self._leaves(given or (to,), *found)).get(to) if found is not None else None
         if leaf is None or not leaf.requires_grad or not isinstance(value, torch.Tensor) or not value.requires_grad:
             return None
-        (often,) = torch.autograd.grad(value, [leaf], torch.ones_like(value), retain_graph=True, allow_unused=True)
-        return often if often is not None and bool((often == often.round().clamp_min(0)).all()) else None
+        ones = torch.ones_like(value)
+        (often,) = torch.autograd.grad(
+            value, [leaf], ones, retain_graph=True, allow_unused=True, materialize_grads=True
+        )
+        return often if bool((often == often.round().clamp_min(0)).all()) else None
 
     def gradient_terms(self, of: str, to: str, seed: int, *, given: tuple[str, ...] | None = None) -> Terms:
         """How large the terms are that a gradient is made of."""

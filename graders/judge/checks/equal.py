@@ -154,9 +154,10 @@ def _learns(trial: Trial, check: Check, given: tuple[str, ...]) -> Outcome:
             )
         if isinstance(found, str) and found.startswith("error"):
             return failed(f"`{check.of}` has the right numbers, but {stopped(trial, found)} `{table}`.")
-        if isinstance(found, torch.Tensor) and table in given and not _shared(trial, table, given):
-            if arrives(trial, check.of, table, found, given=given) is False:
-                return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
+        if not isinstance(found, torch.Tensor) or table not in given or _shared(trial, table, given):
+            continue
+        if arrives(trial, check.of, table, found, given=given) is False:
+            return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
     return passed()
 
 
