@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from app.authoring.common_slips import SLIPS
 from app.authoring.disguises import DISGUISES
 from app.authoring.exercise import Exercise, Wrong
 from app.authoring.mutants import Mutant, mutants
 from app.authoring.question import Question
+from app.authoring.stock_of_slips import SLIPS
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict

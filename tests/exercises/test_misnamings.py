@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from app.authoring import Exercise, load_code_exercise
-from app.authoring.common_slips import SLIPS
 from app.authoring.exercise import Wrong
 from app.authoring.selftest import SelfTest
+from app.authoring.stock_of_slips import SLIPS
 from app.settings import ROOT
 from benchmarks.accuracy import CASES, task_of
 from benchmarks.misnamings import code_exercises
@@ -209,7 +209,7 @@ def test_untouched_starter_is_not_told_of_our_own_lines(grade_source: GradeSourc
     assert "`parameters()`" in said
 
 
-def test_common_slips_are_enough_to_try_a_predicate_with() -> None:
+def test_stock_of_slips_are_enough_to_try_a_predicate_with() -> None:
     """There are sixty at least, each with a name of its own, and most have a place in each exercise."""
     assert len({slip.name for slip in SLIPS}) == len(SLIPS) >= 60
     assert all(sum(slip.on(one) is not None for slip in SLIPS) >= 50 for one in EXERCISES.values())
