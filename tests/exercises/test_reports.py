@@ -272,7 +272,9 @@ def test_function_cannot_reach_the_probe(grade_probed: Callable[[str], Report], 
 
 
 @pytest.mark.parametrize("hanging", ["while True: pass", "__import__('time').sleep(1e6)"])
-def test_line_of_the_probe_that_never_ends_hides_no_other(grade_probed: Callable[[str], Report], hanging: str) -> None:
+def test_line_of_the_probe_that_never_ends_hides_no_other(
+    grade_probed: Callable[[str], Report], hanging: str
+) -> None:
     """The lines before it and after it are judged."""
     code = f"{ANSWER}\nright = out\ndef out(value):\n    if torch.is_grad_enabled() and value[0] == 2:\n        {hanging}\n"
     report = grade_probed(f"{code}    return right(value)\n")
