@@ -273,7 +273,8 @@ class Run:
         self._check_disk()
 
     def _check_disk(self) -> None:
-        if self._limit.disk.full(begun=self._heard):
+        # one that is just ending cannot be looked at either, and how it ended is what counts
+        if self._limit.disk.full(begun=self._heard) and not self._over(_LINGER_S):
             raise Ended("disk")
 
     @property

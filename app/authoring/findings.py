@@ -25,6 +25,7 @@ class Tested:
     mutants: int = 0
     killed: int = 0
     excused: int = 0  # survivors that the author has marked as equivalent
+    slips: int = 0  # common ones that have a place in the solution
     kills: dict[str, int] = field(default_factory=dict)  # check -> mutants that it fails
     passes: dict[str, tuple[int, int]] = field(default_factory=dict)  # wrong variant -> runs that passed, of how many
     accepted_share: float = 1.0  # of the draws for fresh data, those that `require` lets through

@@ -6,6 +6,7 @@ Everything goes through the real grader, as a student's code would.
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from app.authoring.disguises import DISGUISES
@@ -13,11 +14,14 @@ from app.authoring.exercise import Exercise, Wrong
 from app.authoring.findings import Tested
 from app.authoring.mutants import Mutant, mutants
 from app.authoring.question import Question
+from app.authoring.stock_of_slips import SLIPS
 from app.authoring.surveying import surveyed
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.task import Task
+
+_WITHOUT_PREDICATES = -1  # in the place of a version: the exercise as it would be without them
 
 Progress = Callable[[int, int, str], None]  # done, of how many, what comes now
 
@@ -40,9 +44,10 @@ class SelfTest:
         self._task: Task = exercise.task(1)
         self._result = Tested(exercise.id)
         self._mutants = mutants(exercise)
+        self._slips = [(slip, source) for slip in SLIPS if (source := slip.on(exercise)) is not None]
         starts = sum(one.is_start and one.on(exercise, exercise.solution) != exercise.solution for one in DISGUISES)
         right = (1 + starts + len(exercise.equivalents)) * seeds
-        self._total = right + 1 + 2 * len(exercise.wrong) * seeds + len(self._mutants)
+        self._total = right + 1 + 2 * len(exercise.wrong) * seeds + len(self._mutants) + len(self._slips)
         self._done = 0
         self._exercised: set[str] = set()  # checks that have failed for something wrong
 
@@ -60,6 +65,8 @@ class SelfTest:
         self._starts_anyhow()
         for mutant in self._mutants:
             self._kills(mutant)
+        for slip, source in self._slips:
+            self._misnames(slip.name, source, slip.tags)
         self._excuses_used()
         self._all_exercised()
         return self._result
@@ -155,6 +162,23 @@ class SelfTest:
         self._exercised |= failed(report)
         for check in failed(report):
             self._result.kills[check] = self._result.kills.get(check, 0) + 1
+
+    def _misnames(self, slip: str, source: str, tags: frozenset[str]) -> None:
+        """Nothing but what happened may be named; a variant whose own program makes the same is what happened."""
+        report = self._grade(f"the slip “{slip}”", source, self._seeds[0])
+        self._result.slips += 1
+        tag = report.misconception.tag if report is not None and report.misconception is not None else ""
+        if not tag or tag in tags or self._is_known_by_its_outputs(tag, source):
+            return
+        own = f"; where that is what happened, call it {' or '.join(sorted(tags))}" if tags else ""
+        problem = f"is named for the slip “{slip}”: make its `when` ask for what a student did, and for nothing less"
+        self._find(f"the wrong variant “{tag}”", f"{problem}{own}", source)
+
+    def _is_known_by_its_outputs(self, tag: str, source: str) -> bool:
+        wrong = tuple(replace(one, when="") for one in self._task.wrong if one.tag == tag)
+        task = replace(self._task, version=_WITHOUT_PREDICATES, wrong=wrong)
+        report = self._grader.grade(task, source, seed=self._seeds[0])
+        return report.misconception is not None
 
     def _survives(self, mutant: Mutant) -> None:
         if any(one.line == mutant.line for one in self._exercise.equivalent_mutants):

@@ -124,5 +124,5 @@ def _figures(one: Tested) -> str:
     wanted = one.mutants - one.excused
     return (
         f"{said}; mutants found out: {one.killed} of {wanted} ({one.score:.0%}), equivalent: {one.excused}; "
-        f"found by check (one can be found by several): {kills}"
+        f"found by check (one can be found by several): {kills}; common slips tried: {one.slips}"
     )

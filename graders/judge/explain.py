@@ -40,7 +40,13 @@ def _out_of_range(fault: Fault, _: re.Match[str]) -> str:
     )
 
 
-def _not_whole(_: Fault, match: re.Match[str]) -> str:
+def _not_whole(fault: Fault, match: re.Match[str]) -> str:
+    looked_up = _ids(fault)
+    if looked_up is not None and looked_up[1].dtype in ("int64", "int32") and len(looked_up[0].shape) > 1:
+        return (
+            f"The look-up was given numbers of the shape {list(looked_up[0].shape)} in the place of the ids, and whole "
+            "numbers in the place of the table. In which order does this function want the two?"
+        )
     got = {"FloatTensor": "float32", "DoubleTensor": "float64", "BoolTensor": "bool"}.get(match[1], match[1])
     return (
         f"A table is looked up by row numbers, and those must be whole numbers (int64 or int32); yours are {got}. "

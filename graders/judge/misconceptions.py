@@ -1,11 +1,13 @@
 """
 Which known wrong idea is behind a student's outputs?
 
-A variant with a predicate (`when`) is named if that holds on every trial. Another is named only if
-everything that can be observed is the same on every trial: numbers,
-shapes, kinds, what is missing, how it failed and on which ids, and which gradients arrive. Two
-ideas that cannot be told apart by that are never guessed between: the author is told by
-`kelolo check`, and here the first in the author's order is taken.
+Only what happened is named: the checks that a variant fails (`failing`) have all failed, and either its predicate
+(`when`) holds on every trial, or everything that can be observed is the same on every trial: numbers, shapes, kinds,
+what is missing, how it failed and on which ids, and which gradients arrive. A predicate that another deed fulfils too
+would tell a student of a mix-up that never was, so `kelolo check` tries each with what all other variants and the
+commonest slips make (`app.authoring.slips`). Where several mix-ups are there, the first in the author's order is
+named, and each check keeps its own words. Two ideas that cannot be told apart by that are never guessed between: the
+author is told by `kelolo check`, and here the first in the author's order is taken.
 """
 
 from collections.abc import Callable
@@ -15,6 +17,7 @@ import torch
 from graders.judge.claimed import Claim, Fault, Made
 from graders.judge.compare import same, same_value
 from graders.judge.trial import Trial
+from graders.judge.typed_in import typed_in
 from graders.report import Misconception
 from graders.task import WrongVariant
 
@@ -32,7 +35,7 @@ def recognise(
 
     Args:
         trials: all of them. Text that cannot be parsed has a name of its own in every exercise: `syntax`.
-        failed: ids of the checks that failed; a variant without a predicate that fails others need not be looked at.
+        failed: ids of the checks that failed; a variant that fails others is not what happened.
         wrong: gives the variants, in the author's order.
     """
     if not trials:
@@ -40,15 +43,14 @@ def recognise(
     if not trials[0].parsed:  # nothing ran, so nothing can be said of what its author thinks
         return Misconception("syntax", _SYNTAX)
     for variant in wrong():
-        fits = bool(variant.when) or set(variant.failing) <= failed
-        if fits and all(_matches(trial.telling, variant) for trial in trials):
+        if set(variant.failing) <= failed and all(_matches(trials[0], trial.telling, variant) for trial in trials):
             return Misconception(variant.tag, variant.message)
     return None
 
 
-def _matches(trial: Trial, variant: WrongVariant) -> bool:
+def _matches(lesson: Trial, trial: Trial, variant: WrongVariant) -> bool:
     if variant.when:
-        return _holds(trial, variant.when)
+        return _holds(lesson, trial, variant.when)
     if variant.expressions:
         return all(_is_expression(trial, name, text) for name, text in variant.expressions.items())
     other = trial.reference.variant(variant.code, trial.seed)
@@ -69,9 +71,9 @@ def _is_expression(trial: Trial, name: str, text: str) -> bool:
     return isinstance(value, torch.Tensor) and same(made.tensor, value)
 
 
-def _holds(trial: Trial, predicate: str) -> bool:
+def _holds(lesson: Trial, trial: Trial, predicate: str) -> bool:
     try:
-        return bool(trial.value_of(predicate))
+        return bool(trial.value_of(predicate, typed_in=typed_in(lesson, trial)))
     except Exception:  # noqa: BLE001  the student's outputs need not fit it
         return False
 

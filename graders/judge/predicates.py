@@ -3,13 +3,15 @@ What an author's expression may ask about a student's run, beside the values the
 
     missing(name)        is this output not there?
     kind(name)           missing, tensor, table, array, value or other
+    type_of(name)        the name of its type, as Linear or Embedding, or an empty text
+    shape_of(name)       its shape, also where its numbers were too many to be read
     via(name)            how a table was found: tensor, parameter, weight, only-parameter, nothing, several
     learns(name)         does it take a gradient?
     spoilt(name)         was this input overwritten with something that nothing can be computed from?
     left(name)           the tensor that stands under an input's name after the student's code; None if it is none
     gradient(of, to)     the gradient that arrived, or None
     same(a, b)           are two tensors equal within their precision? False on anything odd
-    fault                what ended the code: .type .message .targets .operands (tensors by name); None if nothing did
+    fault                what ended the code: .type .message .targets .on_self .operands (by name); None: nothing
     probed(name)         the same for the line of the probe that was to make this output
     unfinished           outputs that are made inside functions only
     assigned             names that the student's text stores into outside functions
@@ -17,6 +19,7 @@ What an author's expression may ask about a student's run, beside the values the
     called(name)         did this operation run, as in the check `calls`? Only where some check of that kind asks
     failed               ids of the checks that failed on this trial
     lesson               is this the lesson's own trial?
+    typed_in             is it right on the lesson's data, and here a size of the lesson shows? (`when` only)
 """
 
 import ast
@@ -44,6 +47,7 @@ class ToldFault:
     message: str
     line: int | None
     targets: tuple[str, ...]
+    on_self: bool  # the name that was looked for is one that `self` holds
     operands: dict[str, torch.Tensor | None]
 
 
@@ -62,6 +66,8 @@ def facts(task: Task, names: Names, claim: Claim, *, source: str, failed: set[st
     return {
         "missing": lambda name: claim.made(name).kind == "missing",
         "kind": lambda name: claim.made(name).kind,
+        "type_of": lambda name: claim.made(name).type,
+        "shape_of": lambda name: claim.made(name).shape,
         "via": lambda name: claim.made(name).via,
         "learns": lambda name: claim.made(name).requires_grad,
         "spoilt": lambda name: spoilt_input(task, names, claim, name),
@@ -92,7 +98,7 @@ def _told(fault: Fault | None) -> ToldFault | None:
     if fault is None:
         return None
     operands = {name: made.tensor for name, made in fault.operands.items()}
-    return ToldFault(fault.type, fault.message, fault.line, fault.targets, operands)
+    return ToldFault(fault.type, fault.message, fault.line, fault.targets, fault.on_self, operands)
 
 
 @lru_cache(maxsize=4)

@@ -286,6 +286,19 @@ class Reference:
             self._gradients[key] = self._gradient(of, seed, given=given or (to,), sample=sample)
         return self._gradients[key].get(to)
 
+    def how_often(self, of: str, to: str, *, given: tuple[str, ...] | None = None) -> torch.Tensor | None:
+        """How often each number of a table comes up in an output of the solution; None where that is no count."""
+        found = self.given(given or (to,), of=of)
+        value = found[0].get(of) if found is not None else None
+        leaf = dict(self._leaves(given or (to,), *found)).get(to) if found is not None else None
+        if leaf is None or not leaf.requires_grad or not isinstance(value, torch.Tensor) or not value.requires_grad:
+            return None
+        ones = torch.ones_like(value)
+        (often,) = torch.autograd.grad(
+            value, [leaf], ones, retain_graph=True, allow_unused=True, materialize_grads=True
+        )
+        return often if bool((often == often.round().clamp_min(0)).all()) else None
+
     def gradient_terms(self, of: str, to: str, seed: int, *, given: tuple[str, ...] | None = None) -> Terms:
         """How large the terms are that a gradient is made of."""
         return lambda samples: condition(

@@ -229,16 +229,20 @@ class Trial:
             "kind that does not fit.",
         )
 
-    def value_of(self, text: str) -> Any:  # noqa: ANN401  any value
+    def value_of(self, text: str, **more: bool) -> Any:  # noqa: ANN401  any value
         """
         An author's expression over the starting code's names, the student's outputs and the facts about them.
+
+        Args:
+            text: the expression.
+            more: facts that this trial by itself does not show.
 
         Outputs are tensors (tables too) or plain values; `graders.judge.predicates` lists the facts.
 
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.
         """
-        return eval(expression(text, self.texts), self._known())  # noqa: S307  in the judge's own process
+        return eval(expression(text, self.texts), more | self._known())  # noqa: S307  in the judge's own process
 
     def terms_of(self, text: str) -> Terms:
         """How large the terms are that an author's expression is made of; nothing of it is known where it raises."""

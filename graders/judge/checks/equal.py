@@ -7,8 +7,13 @@ from typing import Any
 
 import torch
 
+<<<<<<< HEAD
 from graders.judge import disclosure, words
 from graders.judge.checks.gradient import stopped
+=======
+from graders.judge import words
+from graders.judge.checks.gradient import arrives, stopped
+>>>>>>> slips
 from graders.judge.claimed import Made
 from graders.judge.compare import Mismatch, Terms, compare, fits, same_value
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
@@ -103,8 +108,14 @@ def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
 def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], poisoned: str) -> str:
     """Why nothing can be said of an output that equals nothing that would be right; or an empty text."""
     kind = trial.made(check.of).dtype
+<<<<<<< HEAD
     coarse = [name for mismatch, right in found if mismatch.kind == "type" for name in right.given]
     source = next((name for name in coarse if trial.made(name).dtype == kind and not _is_typed_well(trial, name)), "")
+=======
+    judged = found if trial.output(check.of).dtype == "floating" else []  # whole numbers do not take a type over
+    coarse = [name for mismatch, right in judged if mismatch.kind == "type" for name in right.given]
+    source = next((name for name in coarse if trial.made(name).dtype == kind), "")
+>>>>>>> slips
     if source:
         return f"`{check.of}` holds {kind}, as your own `{source}` does; that comes first."
     if poisoned:
@@ -161,10 +172,17 @@ def _learns(trial: Trial, check: Check, right: _Right) -> Outcome:
             )
         if isinstance(found, str) and found.startswith("error"):
             return failed(f"`{check.of}` has the right numbers, but {stopped(trial, found)} `{table}`.")
+<<<<<<< HEAD
         if isinstance(found, torch.Tensor):
             expected, terms = _gradient(trial, check, right, table)
             if expected is not None and compare(found, expected, bound=trial.bound(check.of), terms=terms) is not None:
                 return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
+=======
+        if not isinstance(found, torch.Tensor) or table not in given or _shared(trial, table, given):
+            continue
+        if arrives(trial, check.of, table, found, given=given) is False:
+            return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
+>>>>>>> slips
     return passed()
 
 
@@ -197,8 +215,4 @@ def _lets_through(trial: Trial, step: str, table: str) -> bool:
     found = trial.claim.gradients.get(f"{step}>{table}")
     if found is None:  # nobody asked for it
         return True
-    expected = trial.reference.gradient(step, table, trial.seed)
-    if expected is None or not isinstance(found, torch.Tensor):
-        return isinstance(found, torch.Tensor)
-    terms = trial.reference.gradient_terms(step, table, trial.seed)
-    return compare(found, expected, bound=trial.bound(step), terms=terms) is None
+    return isinstance(found, torch.Tensor) and arrives(trial, step, table, found) is not False

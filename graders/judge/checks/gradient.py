@@ -25,6 +25,27 @@ def judge(trial: Trial, check: Check) -> Outcome:
     return _by_row(trial, check, found)
 
 
+def arrives(
+    trial: Trial, of: str, to: str, found: torch.Tensor, *, given: tuple[str, ...] | None = None
+) -> bool | None:
+    """
+    Is it the gradient of the reference? None where nobody can say which that is.
+
+    Divided by how often each row came up (`scale_grad_by_freq`), it lets the same rows learn, and the same way.
+    """
+    reference, bound = trial.reference, trial.bound(of)
+    expected = reference.gradient(of, to, trial.seed, given=given)
+    if expected is None:
+        return None
+    terms = reference.gradient_terms(of, to, trial.seed, given=given)
+    if compare(found, expected, bound=bound, terms=terms) is None:
+        return True
+    often = reference.how_often(of, to, given=given)
+    if often is None or found.shape != often.shape:
+        return False
+    return compare(found * often.clamp_min(1).to(found.dtype), expected, bound=bound, terms=terms) is None
+
+
 def stopped(trial: Trial, found: str) -> str:
     """In words, up to the table's name: what kept a gradient from being taken at all."""
     said = found.removeprefix("error").strip()
@@ -55,8 +76,7 @@ def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
     if expected is None:
         return not_run(f"A gradient arrives, but with this `{check.to}` nobody can say which one it should be.")
-    terms = trial.reference.gradient_terms(check.of, check.to, trial.seed)
-    if compare(found, expected, bound=trial.bound(check.of), terms=terms) is None:
+    if arrives(trial, check.of, check.to, found):
         return passed()
     rows = silent_rows(found, expected)
     if not rows:

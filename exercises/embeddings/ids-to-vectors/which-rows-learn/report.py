@@ -1,4 +1,5 @@
 print(f"ids: {ids.tolist()}  vectors: {list(vectors.shape)}")
+print(f"what each place counts: {[int(weight) for weight in weights]}")
 print(f"you predicted rows {predicted_rows}")
 print("gradient of each row, added up without signs:")
 for row in range(num_embeddings):
