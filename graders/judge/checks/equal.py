@@ -7,13 +7,8 @@ from typing import Any
 
 import torch
 
-<<<<<<< HEAD
 from graders.judge import disclosure, words
-from graders.judge.checks.gradient import stopped
-=======
-from graders.judge import words
 from graders.judge.checks.gradient import arrives, stopped
->>>>>>> slips
 from graders.judge.claimed import Made
 from graders.judge.compare import Mismatch, Terms, compare, fits, same_value
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
@@ -108,14 +103,9 @@ def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
 def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], poisoned: str) -> str:
     """Why nothing can be said of an output that equals nothing that would be right; or an empty text."""
     kind = trial.made(check.of).dtype
-<<<<<<< HEAD
-    coarse = [name for mismatch, right in found if mismatch.kind == "type" for name in right.given]
-    source = next((name for name in coarse if trial.made(name).dtype == kind and not _is_typed_well(trial, name)), "")
-=======
     judged = found if trial.output(check.of).dtype == "floating" else []  # whole numbers do not take a type over
     coarse = [name for mismatch, right in judged if mismatch.kind == "type" for name in right.given]
-    source = next((name for name in coarse if trial.made(name).dtype == kind), "")
->>>>>>> slips
+    source = next((name for name in coarse if trial.made(name).dtype == kind and not _is_typed_well(trial, name)), "")
     if source:
         return f"`{check.of}` holds {kind}, as your own `{source}` does; that comes first."
     if poisoned:
@@ -172,29 +162,22 @@ def _learns(trial: Trial, check: Check, right: _Right) -> Outcome:
             )
         if isinstance(found, str) and found.startswith("error"):
             return failed(f"`{check.of}` has the right numbers, but {stopped(trial, found)} `{table}`.")
-<<<<<<< HEAD
-        if isinstance(found, torch.Tensor):
-            expected, terms = _gradient(trial, check, right, table)
-            if expected is not None and compare(found, expected, bound=trial.bound(check.of), terms=terms) is not None:
-                return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
-=======
-        if not isinstance(found, torch.Tensor) or table not in given or _shared(trial, table, given):
-            continue
-        if arrives(trial, check.of, table, found, given=given) is False:
+        if isinstance(found, torch.Tensor) and _arrives(trial, check, right, table=table, found=found) is False:
             return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
->>>>>>> slips
     return passed()
 
 
-def _gradient(trial: Trial, check: Check, right: _Right, table: str) -> tuple[torch.Tensor | None, Terms | None]:
-    """What should get back to a table from what is right; None where that cannot be told."""
+def _arrives(trial: Trial, check: Check, right: _Right, *, table: str, found: torch.Tensor) -> bool | None:
+    """Is it the gradient that should get back to a table from what is right? None where that cannot be told."""
     if right.expression:
-        return trial.gradient_of(right.expression, table), trial.gradient_terms_of(right.expression, table)
-    given = right.given
-    if table not in given or _shared(trial, table, given):
-        return None, None
-    expected = trial.reference.gradient(check.of, table, trial.seed, given=given)
-    return expected, trial.reference.gradient_terms(check.of, table, trial.seed, given=given)
+        expected = trial.gradient_of(right.expression, table)
+        if expected is None:
+            return None
+        terms = trial.gradient_terms_of(right.expression, table)
+        return compare(found, expected, bound=trial.bound(check.of), terms=terms) is None
+    if table not in right.given or _shared(trial, table, right.given):
+        return None
+    return arrives(trial, check.of, table, found, given=right.given)
 
 
 def _shared(trial: Trial, table: str, given: tuple[str, ...]) -> bool:
