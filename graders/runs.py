@@ -273,8 +273,10 @@ class Run:
         self._check_disk()
 
     def _check_disk(self) -> None:
+        if not self._limit.disk.full(begun=self._heard):
+            return
         # one that is just ending cannot be looked at either, and how it ended is what counts
-        if self._limit.disk.full(begun=self._heard) and not self._over(_LINGER_S):
+        if not (self._limit.disk.is_hidden and self._over(_LINGER_S)):
             raise Ended("disk")
 
     @property

@@ -73,6 +73,7 @@ class SizedDisk:
     """A run's own file system, from outside: a descriptor of its root."""
 
     root: int
+    is_hidden = False
 
     def full(self, *, begun: bool) -> bool:  # noqa: ARG002  it can be seen from the beginning
         """Has the run come to the end of it?"""
@@ -95,6 +96,7 @@ class CountedFolder:
     folder: Path
     pid: int  # as our own /proc counts
     uid: int | None  # whom the run is, if not us
+    is_hidden: bool = field(default=False, init=False)  # was the last look refused?
     _seen: bool = field(default=False, init=False)
     _files: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
@@ -107,6 +109,7 @@ class CountedFolder:
             begun: has it become who it is? Before, it cannot be looked at, and has run nothing of anyone's.
         """
         self._files = self._bytes = 0
+        self.is_hidden = False
         try:
             top = os.open(self.folder, _FOLDER)
         except FileNotFoundError:
@@ -152,6 +155,7 @@ class CountedFolder:
             with identity.seeing_as(self.uid):
                 nameless = self._nameless()
         except PermissionError:
+            self.is_hidden = certain
             return certain
         self._seen = True
         return nameless

@@ -75,6 +75,10 @@ def test_limit_is_raised_by_an_administrator_in_another_window(
 ) -> None:
     """At the limit the tutor says so and what goes on; once the administrator gives more, the next message goes."""
     page = open_page()
+    write(page, BAD)
+    page.get_by_role("button", name="Check").click()  # whoever has sent something has an account
+    expect(page.get_by_text("It goes with what went wrong.")).to_be_visible()
+    page.reload()
     account_id = account_of(page)
     database = Database(f"sqlite:///{data_folder}/kelolo.db")
     with database.write() as session:

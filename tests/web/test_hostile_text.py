@@ -17,7 +17,7 @@ from tests.web.test_tutor import TUTOR, Says, allow, engine
 
 __all__ = ["engine"]
 
-PAGE_CPU_S = 0.3
+PAGE_CPU_S = 0.6
 UNITS = [
     "[", "![", "[a](", "[a]: b\n", "[[", "(", "*a ", "**a", "_a", "*_", "~~a", "`a ``", "<", "&", "\\", "> ", "* a\n",
     "- a\n ", "1. a\n", "a|b\n-|-\n", "|a", "# a\n", "a\n=\n", "\n\na", "$a$", "$$", "$\\frac{", "a", "a_", "0", " ",
