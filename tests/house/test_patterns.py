@@ -37,7 +37,7 @@ Pattern = re.Pattern[str] | re.Pattern[bytes]
 HALF, WHOLE = 32 * 1024, 64 * 1024
 FIRST_LOOKS = ((24, 0.02), (512, 0.02), (4 * 1024, 0.1))
 """Characters, and seconds that they may take at most: a pattern that is very slow is told before it is measured."""
-LONGEST_S = 0.25
+LONGEST_S = 0.75
 TOO_SHORT_TO_MEASURE_S = 0.05
 MOST_GROWTH = 3.0
 MEASURED = 2

@@ -150,9 +150,9 @@ def test_a_number_is_right_in_whatever_country_it_is_written(memory_of_a_table: 
 
 
 @pytest.mark.parametrize("answer", ["154389504", "154,389,504", "154\u202f389\u202f504", "1.54389504e8"])
-def test_a_right_number_in_another_unit_is_said_to_be_that(memory_of_a_table: Question, answer: str) -> None:
+def test_a_right_number_in_another_unit_is_said_to_be_that(answer: str) -> None:
     """Nobody is asked how many numbers there are who has counted every byte."""
-    report = memory_of_a_table.grade(answer)
+    report = MEMORY.grade(answer)
     assert report.verdict is Verdict.FAILED
     assert "right number in bytes" in report.checks[0].message
     assert "asked for in MB" in report.checks[0].message
