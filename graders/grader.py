@@ -14,7 +14,7 @@ pays for it.
 """
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -51,7 +51,7 @@ class _Attempt:
     @property
     def submission(self) -> dict[str, Any]:
         """As the judge is told of it."""
-        return {"source": self.source, "trials": [asdict(trial) for trial in self.trials]}
+        return {"source": self.source, "trials": [vars(trial) for trial in self.trials]}
 
 
 class Grader:

@@ -137,8 +137,9 @@ def unjudged(task: Task, run: Run, fault: dict[str, Any] | None) -> Report:
 def bounded(report: Report) -> Report:
     """The same report, with every text within its bound and the whole within MAX_REPORT_BYTES as JSON."""
     report = _shortened(report, MAX_MESSAGE_CHARS)
-    if (over := _json_bytes(report) - MAX_REPORT_BYTES) > 0:
-        report = replace(report, output=_without(report.output, over), output_truncated=True)
+    if (over := _json_bytes(report) - MAX_REPORT_BYTES) <= 0:
+        return report  # as nearly all are
+    report = replace(report, output=_without(report.output, over), output_truncated=True)
     if (over := _json_bytes(report) - MAX_REPORT_BYTES) > 0:
         report = replace(report, report=_without(report.report, over))
     most_chars = MAX_MESSAGE_CHARS
