@@ -45,6 +45,7 @@ FAULT = {
     "operands": {},
 }  # fmt: skip
 ENDLESS_SHAPE = "{'kind': 'tensor', 'refused': 'x', 'dtype': 'float32', 'shape': [8] * 160_000}"
+NEGATIVE = LEAF.format(storage=0, offset=0, shape="[-1, 5]", stride="[5, 1]")
 BEYOND = LEAF.format(storage=0, offset=0, shape="[1 << 39, 0]", stride="[0, 0]")
 
 
@@ -59,7 +60,7 @@ def header(expression: str, *path: str | int) -> Edit:
 
 
 FORGERIES = {
-    "a leaf of a negative size": body("[-1, 5]", *LEAVES, 0, "shape"),
+    "a leaf of a negative size": body(f"[{NEGATIVE}]", *LEAVES),
     "a leaf of a size beyond any memory": body(f"[{BEYOND}]", *LEAVES),
     "a leaf without strides": body("[]", *LEAVES, 0, "stride"),
     "sixty leaves of a million in one storage": body(f"[{MILLION} for n in range(60)]", *LEAVES),
@@ -115,7 +116,7 @@ def test_program_that_forges_nothing_is_judged_as_it_is(grader: Grader) -> None:
 @pytest.mark.parametrize("edit", FORGERIES.values(), ids=FORGERIES)
 @pytest.mark.parametrize("trial", [0, 1], ids=["lesson", "fresh"])
 def test_student_cannot_bring_the_judge_down_by_an_observation(grader: Grader, edit: Edit, trial: int) -> None:
-    """What is not of the agreed form or beyond its bounds is the student's crash, on the lesson's data and on others."""
+    """What is not of the agreed form or beyond its bounds is the student's crash, on the lesson's and on fresh data."""
     before = grader.restarts
     report = graded(grader, forging(SOLUTION, dataclasses.replace(edit, trial=trial)))
     assert report.verdict is Verdict.CRASHED
