@@ -80,7 +80,8 @@ def main() -> int:
         def example(forgery: tuple[str, str]) -> None:
             seen.grade(grader, *forgery)
             if sum(seen.verdicts.values()) % TELL_EVERY == 0:
-                print(f"  {dict(seen.verdicts.most_common())}, longest {seen.longest_s:.2f} s", flush=True)
+                so_far = f"{dict(seen.verdicts.most_common())}, longest {seen.longest_s:.2f} s"
+                print(f"  {so_far}, not as it should be {len(seen.bad)}", *seen.bad[-1:], flush=True)
 
         begun_s = time.monotonic()
         example()

@@ -173,8 +173,12 @@ def _shortened(report: Report, most_chars: int) -> Report:
         ),
         misconception=_parts_cut(report.misconception, most_chars),
         error=_parts_cut(report.error, most_chars),
-        tensors=tuple(_parts_cut(one, min(most_chars, _MAX_NAME_CHARS)) for one in report.tensors),
+        tensors=tuple(_shape_cut(one, min(most_chars, _MAX_NAME_CHARS)) for one in report.tensors),
     )
+
+
+def _shape_cut(shape: TensorShape, most_chars: int) -> TensorShape:
+    return replace(_parts_cut(shape, most_chars), dims=tuple(_cut(one, most_chars) for one in shape.dims))
 
 
 def _parts_cut(part: _Part, most_chars: int) -> _Part:

@@ -45,6 +45,7 @@ FAULT = {
     "operands": {},
 }  # fmt: skip
 ENDLESS_SHAPE = "{'kind': 'tensor', 'refused': 'x', 'dtype': 'float32', 'shape': [8] * 160_000}"
+NEGATIVE = LEAF.format(storage=0, offset=0, shape="[-1, 5]", stride="[5, 1]")
 BEYOND = LEAF.format(storage=0, offset=0, shape="[1 << 39, 0]", stride="[0, 0]")
 
 
@@ -59,7 +60,7 @@ def header(expression: str, *path: str | int) -> Edit:
 
 
 FORGERIES = {
-    "a leaf of a negative size": body("[-1, 5]", *LEAVES, 0, "shape"),
+    "a leaf of a negative size": body(f"[{NEGATIVE}]", *LEAVES),
     "a leaf of a size beyond any memory": body(f"[{BEYOND}]", *LEAVES),
     "a leaf without strides": body("[]", *LEAVES, 0, "stride"),
     "sixty leaves of a million in one storage": body(f"[{MILLION} for n in range(60)]", *LEAVES),
