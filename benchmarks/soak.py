@@ -51,6 +51,11 @@ for n in range(20):
     os.unlink("f")
     keep.append(mmap.mmap(fd, 4096)); os.close(fd)
 """
+NAMED_AFTER_DATA = """
+if block_size != 8:
+    exec("def s" + "".join(chars).strip() + "():\\n    h = 1")
+    del h
+"""
 DEEP = """
 import os
 for _ in range(18):
@@ -99,7 +104,7 @@ def kinds(solution: str) -> list[Kind]:
         Kind("claims no number", 1, forging(solution, NO_NUMBER), frozenset({"crashed"})),
         Kind("nameless files", 1, NAMELESS, frozenset({"output_limit"})),
         Kind("folders beyond any path", 1, DEEP, frozenset({"output_limit", "passed", "error"})),
-        Kind("leaks by name", 1, f"{solution}\nif block_size != 8: del h", frozenset({"failed"})),
+        Kind("leaks by name", 1, f"{solution}\n{NAMED_AFTER_DATA}", frozenset({"failed"})),
         Kind("raises", 8, solution.replace("torch.arange(block_size)", "x"), frozenset({"error"})),
         Kind("does not parse", 4, "h = (", frozenset({"error"})),
         Kind("crashes", 4, "import ctypes\nctypes.string_at(0)", frozenset({"crashed"})),
