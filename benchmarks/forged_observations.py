@@ -142,7 +142,9 @@ def frames(of: Task, source: str) -> tuple[Frame, Frame]:
     """What an honest run of a source hands over on the lesson's data: claim and gradients."""
     with untouched():
         run = StudentRun(of.student_part(), lambda: Program(source), ready=lambda: None, folders=False)
-        return run.execute({"draw": None}), run.gradients(1)
+        claim = run.execute({"draw": None})
+        run.look_for_blind()
+        return claim, run.gradients(1)
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:  # noqa: ANN401  JSON

@@ -181,9 +181,23 @@ def _truth(value: Any) -> None:  # noqa: ANN401
     _require(type(value) is bool, "a truth value was expected")
 
 
-def _shape(value: Any) -> None:  # noqa: ANN401
-    _texts(value, most=MAX_AXES, each=_SIZE)
-    _require(math.prod(value) <= MAX_PRODUCT, "a shape of too many numbers")
+def _whole_numbers(value: Any, *, most: int) -> None:  # noqa: ANN401
+    """A size or step for each axis: in one go, for there are dozens of these lists in each observation."""
+    short = type(value) is list and len(value) <= MAX_AXES
+    within = short and all(type(one) is int and 0 <= one <= most for one in value)
+    _require(within, "whole numbers within their bounds were expected, one for each axis")
+
+
+def _shape(value: Any, *, most: int = MAX_PRODUCT) -> int:  # noqa: ANN401
+    """Sizes; returns how many numbers they are."""
+    _whole_numbers(value, most=MAX_SIZE)
+    numbers: int = math.prod(value)
+    _require(numbers <= most, "a shape of too many numbers")
+    return numbers
+
+
+def _sizes(value: Any) -> None:  # noqa: ANN401
+    _shape(value)
 
 
 def _leaves(value: Any) -> None:  # noqa: ANN401
@@ -194,10 +208,9 @@ def _leaf(value: Any) -> None:  # noqa: ANN401
     _fields(value, {"storage", "offset", "shape", "stride"})
     _COUNT(value["storage"])
     _STEP(value["offset"])
-    _shape(value["shape"])
-    _texts(value["stride"], most=MAX_AXES, each=_STEP)
+    _shape(value["shape"], most=MAX_ELEMENTS)
+    _whole_numbers(value["stride"], most=MAX_MEMORY_STEP)
     _require(len(value["shape"]) == len(value["stride"]), "a leaf without as many strides as axes")
-    _require(math.prod(value["shape"]) <= MAX_ELEMENTS, "a leaf larger than a harness hands over")
 
 
 def _value(value: Any) -> None:  # noqa: ANN401
@@ -232,13 +245,15 @@ def _line(value: Any) -> None:  # noqa: ANN401
         _COUNT(value)
 
 
-_NAME, _SIZE, _COUNT, _STEP = _text(MAX_NAME_CHARS), _whole(MAX_SIZE), _whole(MAX_SIZE), _whole(MAX_MEMORY_STEP)
+_NAME, _COUNT, _STEP = _text(MAX_NAME_CHARS), _whole(MAX_SIZE), _whole(MAX_MEMORY_STEP)
+_LISTED_DTYPE = _one_of(tuple(DTYPES))
+_ABOUT = {"dtype", "shape", "data_offsets"}
 _FACTS: Mapping[str, Rule] = {
     "kind": _one_of(_KINDS),
     "type": _NAME,
     "via": _one_of(_VIAS),
     "dtype": _dtype,
-    "shape": _shape,
+    "shape": _sizes,
     "refused": _text(MAX_CODE_CHARS),
     "requires_grad": _truth,
     "storage": _COUNT,
@@ -300,14 +315,13 @@ def _listed(packed: bytes, *, max_bytes: int) -> Listed:
     listed: Listed = {}
     places = []
     for name, about in header.items():
-        _fields(about, {"dtype", "shape", "data_offsets"})
-        _one_of(tuple(DTYPES))(about["dtype"])
-        _shape(about["shape"])
-        _require(math.prod(about["shape"]) <= MAX_ELEMENTS, "a tensor larger than a harness hands over")
-        _texts(about["data_offsets"], most=2, each=_COUNT)
+        _fields(about, _ABOUT)
+        _LISTED_DTYPE(about["dtype"])
+        numbers = _shape(about["shape"], most=MAX_ELEMENTS)
+        _whole_numbers(about["data_offsets"], most=MAX_SIZE)
         first, last = about["data_offsets"]
         dtype, item_bytes = DTYPES[about["dtype"]]
-        _require(last - first == math.prod(about["shape"]) * item_bytes, "a tensor of other bytes than its shape has")
+        _require(last - first == numbers * item_bytes, "a tensor of other bytes than its shape has")
         places.append((first, last))
         listed[name] = dtype, tuple(about["shape"])
     end = 0

@@ -24,6 +24,8 @@ MAX_PRINTED_CHECK_CHARS = 8000
 MAX_REPORT_BYTES = 64 * 1024  # as JSON
 _MAX_NAME_CHARS = 100
 _LEAST_CHARS = 8
+_MOST_BYTES_A_CHAR = 12  # as JSON: one beyond 16 bits is two escapes
+_MOST_BYTES_A_PART = 1024  # of the names of fields, and of numbers
 _ELLIPSIS = "…"
 _SYNTAX = "syntax"  # the misconception that every exercise has
 _Part = TypeVar("_Part")
@@ -137,6 +139,8 @@ def unjudged(task: Task, run: Run, fault: dict[str, Any] | None) -> Report:
 def bounded(report: Report) -> Report:
     """The same report, with every text within its bound and the whole within MAX_REPORT_BYTES as JSON."""
     report = _shortened(report, MAX_MESSAGE_CHARS)
+    if _surely_fits(report):
+        return report
     if (over := _json_bytes(report) - MAX_REPORT_BYTES) <= 0:
         return report  # as nearly all are
     report = replace(report, output=_without(report.output, over), output_truncated=True)
@@ -147,6 +151,19 @@ def bounded(report: Report) -> Report:
         most_chars //= 2
         report = _shortened(report, most_chars)
     return report
+
+
+def _surely_fits(report: Report) -> bool:
+    """Is it so small that it need not be written out to see that it fits?"""
+    texts = [report.exercise, report.report, report.output, report.note, report.seed]
+    texts += [text for one in report.checks for text in (one.id, one.title, one.message)]
+    texts += [text for one in report.tensors for text in (one.name, one.dtype, *one.dims)]
+    if report.error is not None:
+        texts += [report.error.type, report.error.message, report.error.explanation]
+    if report.misconception is not None:
+        texts += [report.misconception.tag, report.misconception.message]
+    parts = 1 + len(report.checks) + len(report.tensors)
+    return _MOST_BYTES_A_CHAR * sum(map(len, texts)) + _MOST_BYTES_A_PART * parts <= MAX_REPORT_BYTES
 
 
 def _json_bytes(value: Any) -> int:  # noqa: ANN401
@@ -167,17 +184,22 @@ def _shortened(report: Report, most_chars: int) -> Report:
     """With all texts but what was printed cut; ids and tags stay as they are."""
     return replace(
         report,
-        checks=tuple(
-            replace(one, title=_cut(one.title, most_chars), message=_cut(one.message, most_chars))
-            for one in report.checks
-        ),
+        checks=tuple(_check_cut(one, most_chars) for one in report.checks),
         misconception=_parts_cut(report.misconception, most_chars),
         error=_parts_cut(report.error, most_chars),
         tensors=tuple(_shape_cut(one, min(most_chars, _MAX_NAME_CHARS)) for one in report.tensors),
     )
 
 
+def _check_cut(check: CheckResult, most_chars: int) -> CheckResult:
+    if max(len(check.title), len(check.message)) <= most_chars:
+        return check  # as nearly all are, and a copy of each would be a good part of the whole
+    return replace(check, title=_cut(check.title, most_chars), message=_cut(check.message, most_chars))
+
+
 def _shape_cut(shape: TensorShape, most_chars: int) -> TensorShape:
+    if max(map(len, (shape.name, shape.dtype, *shape.dims))) <= most_chars:
+        return shape
     return replace(_parts_cut(shape, most_chars), dims=tuple(_cut(one, most_chars) for one in shape.dims))
 
 

@@ -116,6 +116,9 @@ class Run:
         self._statm, self._stat = (
             os.open(f"/proc/{self.process_id}/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in ("statm", "stat")
         )
+        self._schedstat: int | None = None  # not every kernel counts that
+        with contextlib.suppress(OSError):
+            self._schedstat = os.open(f"/proc/{self.process_id}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
         self._cpu_until_s = math.inf
         self.check_time: Callable[[], None] | None = None  # looked at beside the deadline; raises Ended
         self._ended = self._heard = False
@@ -311,6 +314,17 @@ class Run:
         fields = os.pread(self._stat, 1024, 0).rpartition(b")")[2].split()  # after the name, which may hold anything
         return (int(fields[_UTIME]) + int(fields[_UTIME + 1])) / _TICKS_PER_S
 
+    def starved_s(self) -> float:
+        """
+        Seconds so far in which its main thread was ready and no processor was free.
+
+        Raises:
+            OSError, ValueError, IndexError: it has ended, or the kernel does not count them.
+        """
+        if self._schedstat is None:
+            raise OSError("the kernel does not count for how long a process has waited for a processor")
+        return int(os.pread(self._schedstat, 128, 0).split()[1]) * 1e-9
+
     def allow_cpu(self, seconds: float) -> None:
         """From now on it may use so much CPU time, however long that takes. Raises MachineFault: it has ended."""
         try:
@@ -333,8 +347,9 @@ class Run:
             self._drain(self._sink)  # its last words
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        for one in (self._job, self._answer, self._output, self._statm, self._stat, self._pidfd):
-            os.close(one)
+        for one in (self._job, self._answer, self._output, self._statm, self._stat, self._schedstat, self._pidfd):
+            if one is not None:
+                os.close(one)
         self._limit.disk.close()
         if wait:
             return self._reap()

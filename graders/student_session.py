@@ -93,10 +93,10 @@ class Handed:
         """Pass on what waits; that the judge has not taken it is told once the student's run is over."""
         assert self.judge is not None  # noqa: S101  only called where there is one
         try:
-            for frame in self.waiting:
+            for frame in self.waiting if self.failed is None else []:
                 self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
         except Ended as ended:
-            self.failed = self.failed or JudgingFailed.by(ended, "took no more claims")
+            self.failed = JudgingFailed.by(ended, "took no more claims")
         self.waiting.clear()
 
 
@@ -120,64 +120,116 @@ def converse(run: Run, brief: Brief, trials: list[TrialOrder], *, output: Output
     handed = Handed(judge)
     _begin(run, output=output)
     session = _Session(run, brief, output)
-    claim: Frame | None = None
     try:
         for number, trial in enumerate(trials):
             handed.trial = number
-            claim = session.claim(None if number == 0 else trial)
-            gradients = session.gradients(trial)
-            handed.complete(Observation(claim, gradients))
-            claim = None
-            if gradients.body["again"]:
-                handed.complete(session.again())
+            _observe(session, trial, handed, following=trials[number + 1 : number + 2])
     except Ended as ended:
         handed.ended = ended
-        if claim is not None:
-            handed.complete(Observation(claim, None))
     return handed
 
 
+def _observe(session: "_Session", trial: TrialOrder, handed: Handed, *, following: list[TrialOrder]) -> None:
+    """
+    Lead a run through the trial that is under way, and set it on to the next.
+
+    What was handed over is looked at while the run goes on with what comes next: whoever forges learns a seed from
+    that, and is refused all the same. Raises Ended.
+    """
+    claim = session.claim()
+    session.ask(trial)
+    session.check_claim(claim)
+    try:
+        gradients = session.gradients()
+        is_blind = gradients.body.get("again") is True
+        if not is_blind:
+            session.begin(following)
+        session.check_gradients(gradients)
+    except Ended:
+        handed.complete(Observation(claim, None))
+        raise
+    handed.complete(Observation(claim, gradients))
+    if is_blind:
+        handed.complete(session.again())
+        session.begin(following)
+
+
 class _Session:
-    """The steps of a run, each measured for itself."""
+    """
+    The steps of a run, each measured for itself.
+
+    What it is sent raises nothing: that it has ended is told, by Ended, to whoever waits for the answer.
+    """
 
     def __init__(self, run: Run, brief: Brief, output: Output) -> None:
         self._run, self._output, self._schema = run, output, brief.schema
         self._probes, self._limit_s = bool(brief.task.probe), brief.task.limits.wall_time_s
-        self._time = TimeLimit(run.process_id, self._limit_s)
+        self._time = TimeLimit(run, self._limit_s)
+        self._deadline = self._step()
+        self._ended: Ended | None = None
+        self._shown: Output | None = output  # what the lesson's trial prints; of the others nothing is
         run.check_time = self._time.check
 
-    def claim(self, trial: TrialOrder | None) -> Frame:
-        """What one trial made; the first trial is under way already. Raises Ended."""
-        deadline = self._step()
-        if trial is not None:
-            self._run.send(Frame(FrameType.TRIAL, {"trial": data(trial)}), deadline=deadline)
-        return self._claim(deadline, self._output if trial is None else None)
+    def begin(self, trials: list[TrialOrder]) -> None:
+        """Set the run on to the next trial, if there is one."""
+        for trial in trials:
+            self._send(FrameType.TRIAL, {"trial": data(trial)})
 
-    def _claim(self, deadline: float, output: Output | None, *, again: bool = False) -> Frame:
-        made = self._run.listen(deadline=deadline, output=output)
-        for _ in range(_MORE_STEPS if self._probes else 0):
-            if made.type is FrameType.PROBING:
-                made = self._run.listen(deadline=self._step(), output=output)
-        self._output.check()
-        with _honest():
-            self._schema.check_claim(_expect(made, FrameType.CLAIM), again=again)
+    def claim(self) -> Frame:
+        """What the trial that is under way made, of whatever form. Raises Ended."""
+        made = self._made(self._shown)
+        self._shown = None
         return made
 
-    def gradients(self, trial: TrialOrder) -> Frame:
-        """What the random cotangent gave. Raises Ended."""
-        probe = Frame(FrameType.PROBE, {"seed": trial.seed})
-        found = _expect(self._run.converse(probe, deadline=self._step()), FrameType.GRADIENTS)
+    def _made(self, shown: Output | None) -> Frame:
+        made = self._listen(shown)
+        for _ in range(_MORE_STEPS if self._probes else 0):
+            if made.type is FrameType.PROBING:
+                self._deadline = self._step()
+                made = self._listen(shown)
+        self._output.check()
+        return _expect(made, FrameType.CLAIM)
+
+    def check_claim(self, made: Frame) -> None:
+        """Is it of the form that a harness writes? Raises Ended."""
         with _honest():
-            self._schema.check_gradients(found)
-        return found
+            self._schema.check_claim(made)
+
+    def ask(self, trial: TrialOrder) -> None:
+        """Have the gradients taken for the trial's random cotangent."""
+        self._send(FrameType.PROBE, {"seed": trial.seed})
+
+    def gradients(self) -> Frame:
+        """What they are, of whatever form. Raises Ended."""
+        return _expect(self._listen(None), FrameType.GRADIENTS)
+
+    def check_gradients(self, found: Frame, *, again: bool = False) -> None:
+        """Are they of the form that a harness writes? Raises Ended."""
+        with _honest():
+            self._schema.check_gradients(found, again=again)
 
     def again(self) -> Observation:
         """The same trial with other numbers in the tables. Raises Ended."""
-        claim = self._claim(self._step(), None, again=True)
-        found = _expect(self._run.listen(deadline=self._step()), FrameType.GRADIENTS)
+        self._deadline = self._step()
+        claim = self._made(None)
         with _honest():
-            self._schema.check_gradients(found, again=True)
+            self._schema.check_claim(claim, again=True)
+        self._deadline = self._step()
+        found = self.gradients()
+        self.check_gradients(found, again=True)
         return Observation(claim, found, again=True)
+
+    def _send(self, kind: FrameType, body: dict[str, Any]) -> None:
+        self._deadline = self._step()
+        try:
+            self._run.send(Frame(kind, body), deadline=self._deadline)
+        except Ended as ended:
+            self._ended = ended
+
+    def _listen(self, shown: Output | None) -> Frame:
+        if self._ended is not None:
+            raise self._ended
+        return self._run.listen(deadline=self._deadline, output=shown)
 
     def _step(self) -> float:
         self._time.begin_step()

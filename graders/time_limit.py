@@ -18,27 +18,26 @@ Nothing is read as long as less than the limit has passed by the clock, which is
 import contextlib
 import time
 
-from graders.runs import Ended
+from graders.runs import Ended, Run
 
 _WAITING_TIMES = 1.75
 _CLOCK_TIMES = 10
-_NS = 1e-9
 _PROCESS_CLOCK = 2  # of the kernel's clocks of a process, the one of the scheduler
 
 
 class TimeLimit:
     """The limit of one run, step by step."""
 
-    def __init__(self, process_id: int, limit_s: float) -> None:
+    def __init__(self, run: Run, limit_s: float) -> None:
         """
         The first step begins.
 
         Args:
-            process_id: as our own /proc counts; it must not be reaped as long as this is used.
+            run: whose.
             limit_s: of each step.
         """
-        self._clock = (~process_id << 3) | _PROCESS_CLOCK
-        self._schedule = f"/proc/{process_id}/schedstat"
+        self._run = run
+        self._clock = (~run.process_id << 3) | _PROCESS_CLOCK
         self._limit_s = limit_s
         self.begin_step()
 
@@ -65,7 +64,7 @@ class TimeLimit:
         return 0.0  # it has ended, which is noticed elsewhere
 
     def _starving_s(self) -> float:
-        """Of its main thread; 0 where the kernel does not count."""
-        with contextlib.suppress(OSError, ValueError, IndexError), open(self._schedule, "rb") as counts:  # noqa: PTH123
-            return int(counts.read().split()[1]) * _NS
+        """0 where it cannot be told."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            return self._run.starved_s()
         return 0.0

@@ -18,7 +18,7 @@ from graders.judge.inputs import changed_inputs
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
 from graders.judge.reference import Names, Programs, Reference, Start
-from graders.judge.second_look import settle
+from graders.judge.second_look import look, settle
 from graders.judge.trial import Trial
 from graders.setup import Setup
 from graders.student import main_module
@@ -78,6 +78,8 @@ class Judge:
     def take(self, frame: Frame) -> bool:
         """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""
         again = frame.body["again"] is True
+        if self._trials and not again:
+            look(self._trials[-1])  # it was not run once more, so this is what will be asked
         number = len(self._trials) - again
         if not 0 <= number < len(self._prepared) or (again and self._trials[number].again is not None):
             return False

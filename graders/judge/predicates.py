@@ -23,8 +23,10 @@ What an author's expression may ask about a student's run, beside the values the
 """
 
 import ast
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import torch
@@ -49,6 +51,34 @@ class ToldFault:
     targets: tuple[str, ...]
     on_self: bool  # the name that was looked for is one that `self` holds
     operands: dict[str, torch.Tensor | None]
+
+
+class ReadWhenAsked(AbstractSet[str]):
+    """A set of names that is worked out when somebody asks for it: to parse a text costs as much as a whole trial."""
+
+    def __init__(self, read: Callable[[], frozenset[str]]) -> None:
+        """`read`: works it out."""
+        self._read = read
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return self._read()
+
+    def __contains__(self, name: object) -> bool:
+        """Is it one of them?"""
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        """One after the other."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self._names)
+
+    @classmethod
+    def _from_iterable(cls, names: Any) -> Any:  # noqa: ANN401  what comes of `&`, `|` and `-` is worked out
+        return frozenset(names)
 
 
 def facts(task: Task, names: Names, claim: Claim, *, source: str, failed: set[str], lesson: bool) -> Names:
@@ -77,8 +107,8 @@ def facts(task: Task, names: Names, claim: Claim, *, source: str, failed: set[st
         "fault": _told(claim.fault),
         "probed": lambda name: _told(claim.probed.get(name)),
         "unfinished": {name for one in claim.defined for name in one[1:]},
-        "assigned": _assigned(source),
-        "uses": _uses(source, task.setup),
+        "assigned": ReadWhenAsked(lambda: _assigned(source)),
+        "uses": ReadWhenAsked(lambda: _uses(source, task.setup)),
         "called": lambda name: any(operation(name) in operations(one) for one in claim.calls),
         "failed": failed,
         "lesson": lesson,

@@ -22,6 +22,7 @@ _TASK = Task(
         Check("places", "", "table", of="places"),
         Check("found", "", "equal", of="found", given=(("table",),), inputs=("x",), learns=("table",)),
         Check("h", "", "equal", of="h", given=(("table", "places"),), inputs=("x",)),
+        Check("kind", "", "holds", expression="type_of('table') != 'Linear'", needs=("table",)),
         Check("count", "", "learnable_count", names=("table", "places")),
         Check("learns", "", "gradient", of="h", to="table"),
         Check("sizes", "", "other_sizes"),

@@ -56,7 +56,18 @@ def _with_others(trial: Trial, second: Outcome) -> Outcome:
     )
 
 
+def look(trial: Trial) -> None:
+    """Find out whether its tables start blind, before anybody waits for that."""
+    _blind(trial)
+
+
 def _blind(trial: Trial) -> str:
+    if trial.blind is None:
+        trial.blind = _blind_table(trial)
+    return trial.blind
+
+
+def _blind_table(trial: Trial) -> str:
     made = {name: trial.made(name) for name in trial.task.free_tables if trial.made(name).kind == "table"}
     first = {one.storage: name for name, one in reversed(made.items())}
     return blind_spot(

@@ -82,9 +82,9 @@ class Trial:
     source: str  # the student's text, to be looked at but never run
     texts: Texts = field(default_factory=Texts)  # the author's, as far as they are compiled
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    again: "Trial | None" = (
-        None  # the same once more with other numbers in the tables, where they start with blind ones
-    )
+    # the same once more with other numbers in the tables, where they start with blind ones
+    again: "Trial | None" = None
+    blind: str | None = None  # the table that does, or an empty text; None: nobody has looked yet
 
     @property
     def telling(self) -> "Trial":

@@ -52,6 +52,7 @@ class StudentRun:
         self._program: execution.Program | None = None
         self._pinned: tuple[execution.Program, PinnedProbe] | None = None  # once one is needed
         self.is_blind = False  # do the tables of this trial start with numbers that hide a wrong step?
+        self._is_as_begun = True  # is the process as it was before anything of the student's ran?
         self._answering = False
         self._setup = Setup(order["setup"], order["require"], texts)
         self._probe = probe.Probe(order["probe"], texts)
@@ -78,6 +79,16 @@ class StudentRun:
         self._names = names if ended.values is None else ended.values
         with execution.undisturbed():
             return claims.claim(names, self._order, ended)
+
+    def look_for_blind(self) -> None:
+        """Find out whether the tables of this trial hide a wrong step; once the claim is on its way."""
+        with execution.undisturbed():
+            self.is_blind = self._is_blind()
+
+    def rest(self) -> None:
+        """Undo what the trial has switched in the process, while the next one is on its way."""
+        self._state.restore()
+        self._is_as_begun = True
 
     def _silence(self) -> None:
         self._shown_bytes = 0
@@ -120,8 +131,9 @@ class StudentRun:
 
     def _begin_anew(self) -> None:
         """What a trial has switched, seeded or written, the next one does not find."""
-        if self._begun:
+        if not self._is_as_begun:
             self._state.restore()
+        self._is_as_begun = False
         self._state.restore_torch()
         if self._folders:
             os.chdir(self._empty_folder())
@@ -145,7 +157,6 @@ class StudentRun:
                 self._answering = False
                 self._names = names if ended.values is None else ended.values
                 found = claims.gradients(self._names, self._order["gradients"], seed)
-            self.is_blind = self._is_blind()
             return claims.gradient_frame(found, self.is_blind)
 
     def again(self, seed: int) -> Frame:

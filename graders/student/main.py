@@ -80,11 +80,13 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     trial: dict[str, Any] | None = order.body["trial"]
     while trial is not None:
         wire.send(outlet, run.execute(trial))
+        run.look_for_blind()
         probe = wire.receive(inlet)
         wire.send(outlet, run.gradients(probe.body["seed"]))
         if run.is_blind:
             wire.send(outlet, run.again(probe.body["seed"]))
             wire.send(outlet, run.gradients_again(probe.body["seed"]))
+        run.rest()
         trial = wire.receive(inlet).body.get("trial")
 
 

@@ -46,7 +46,7 @@ class ProcessState:
     def restore(self) -> None:
         """Undo what can be undone; what a student has put out of reach stays as it is."""
         for part in (
-            self._restore_python, self._restore_tables, self._restore_warnings, self._restore_signals,
+            self._restore_python, self._restore_tables, self._restore_messages, self._restore_signals,
             self._restore_numbers,
         ):  # fmt: skip
             with contextlib.suppress(Exception):
@@ -78,13 +78,16 @@ class ProcessState:
             os.environ.clear()
             os.environ.update(self._environment)
 
-    def _restore_warnings(self) -> None:
+    def _restore_messages(self) -> None:
         warnings.resetwarnings()  # says that what was worked out from the filters is out of date
         warnings.filters[:] = self._warnings[0]  # type: ignore[index]
         warnings.showwarning = self._warnings[1]
-        logging.root.setLevel(self._logging[0])
         logging.root.handlers[:] = self._logging[1]
-        logging.disable(logging.NOTSET)
+        # only where it differs: setting a level makes every logger forget what it knows of levels, hundreds of pages
+        if logging.root.level != self._logging[0]:
+            logging.root.setLevel(self._logging[0])
+        if logging.root.manager.disable != logging.NOTSET:
+            logging.disable(logging.NOTSET)
 
     def _restore_signals(self) -> None:
         for timer in _TIMERS:

@@ -23,15 +23,15 @@ SETUP = """
 import torch
 import torch.nn as nn
 
-words = "ada bo cy".split()
+words = "ada bo cy ed fay gus".split()
 chars = sorted(set("".join(words)))
 ids = {c: i for i, c in enumerate(chars)}
 rows = 20
-width = 4
+width = 32
 torch.manual_seed(0)
-starts = torch.randint(3, (4,), generator=torch.Generator().manual_seed(0))
+starts = torch.randint(8, (32,), generator=torch.Generator().manual_seed(0))
 data = torch.tensor([ids[c] for word in words for c in word])
-x = torch.stack([data[s : s + 3] for s in starts])
+x = torch.stack([data[s : s + 8] for s in starts])
 """
 SOURCE = """
 class Layer(nn.Module):
@@ -46,7 +46,7 @@ class Layer(nn.Module):
 table = nn.Embedding(rows, width)
 places = nn.Embedding(x.shape[1], width)
 found = table(x)
-h = found + places(torch.arange(3))
+h = found + places(torch.arange(x.shape[1]))
 best = (Layer(width)(h) @ table.weight.T).softmax(dim=-1).argmax(-1)
 text = f"{list(h.shape)} {h[0, 0]}"
 """
@@ -56,7 +56,7 @@ ORDER: dict[str, Any] = {
     "setup": SETUP,
     "require": "rows > 2",
     "params": {
-        "words": {"kind": "words", "low": 5, "high": 10},
+        "words": {"kind": "words", "low": 10, "high": 14},
         "rows": {"kind": "integer", "low": 19, "high": 30, "lesson": 20},
     },
     "outputs": [
@@ -84,7 +84,11 @@ def rehearse() -> list[tuple[Frame, Frame]]:
 def _rehearse(draw: int | None) -> tuple[Frame, Frame]:
     # each a first trial: from the second on a run is silenced, which cannot be undone
     run = StudentRun(ORDER, lambda: Program(SOURCE), ready=lambda: None, folders=False)
-    return run.execute({"draw": draw}), run.gradients(SEED)
+    claim = run.execute({"draw": draw})
+    run.look_for_blind()
+    found = claim, run.gradients(SEED)
+    run.rest()
+    return found
 
 
 @contextlib.contextmanager

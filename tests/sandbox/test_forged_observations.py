@@ -181,7 +181,7 @@ def test_check_that_fails_on_the_exercises_own_solution_is_our_fault(grader: Gra
 
 def test_text_that_cannot_be_compiled_in_time_is_the_students(grader: Grader) -> None:
     """Compiling begins when whatever happens is the student's: the time it takes is theirs."""
-    of = dataclasses.replace(TASK, limits=dataclasses.replace(TASK.limits, wall_time_s=0.3))
+    of = dataclasses.replace(TASK, limits=dataclasses.replace(TASK.limits, wall_time_s=0.3, memory_mib=4096))
     report = grader.grade(of, COMPILED_WITHOUT_END, seed="1")
     assert report.verdict is Verdict.TIME_LIMIT
 

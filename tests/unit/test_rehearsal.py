@@ -16,8 +16,8 @@ def test_rehearsal_passes_all_its_checks() -> None:
     outcome = judging.rehearse()
     checks = outcome["checks"]
     assert isinstance(checks, list)
-    assert [one["status"] for one in checks] == ["passed"] * 7
-    assert outcome["report"] == "[4, 3, 4] 92 True\n"
+    assert [one["status"] for one in checks] == ["passed"] * 8
+    assert outcome["report"] == "[32, 8, 32] 896 True\n"
 
 
 def test_rehearsal_leaves_nothing_behind(

@@ -17,7 +17,7 @@ from tests.web.test_tutor import TUTOR, Says, allow, engine
 
 __all__ = ["engine"]
 
-PAGE_CPU_S = 0.6
+MOST_CPU_S = 0.3
 UNITS = [
     "[", "![", "[a](", "[a]: b\n", "[[", "(", "*a ", "**a", "_a", "*_", "~~a", "`a ``", "<", "&", "\\", "> ", "* a\n",
     "- a\n ", "1. a\n", "a|b\n-|-\n", "|a", "# a\n", "a\n=\n", "\n\na", "$a$", "$$", "$\\frac{", "a", "a_", "0", " ",
@@ -34,20 +34,32 @@ def fresh() -> None:
     render_budget.forget_all()
 
 
-def cpu_s(deed: Callable[[], object]) -> float:
-    """Return the processor time that something takes in this process, whatever else the machine is at."""
-    begun_s = time.process_time()
-    deed()
-    return time.process_time() - begun_s
+def cpu_s(deed: Callable[[], object], *, anew: bool = True) -> float:
+    """
+    Return the processor time that something takes: the least of three times, each `anew` with nothing kept.
+
+    What it takes by itself it takes each time. What comes on top once (a collection of all that the tests before have
+    left, a processor that is shared) is not the text's.
+    """
+    least_s = float("inf")
+    for _ in range(3):
+        if anew:
+            render_budget.forget_all()
+        begun_s = time.process_time()
+        deed()
+        least_s = min(least_s, time.process_time() - begun_s)
+        if least_s < MOST_CPU_S / 3:
+            break
+    return least_s
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_text_of_any_kind_is_rendered_within_the_bound(unit: str) -> None:
     """As an author's lesson, as a tutor's reply, and as a sentence that quotes a program."""
     text = (unit * (60_000 // len(unit) + 1))[:60_000]
-    assert cpu_s(lambda: render_markdown(text)) < PAGE_CPU_S
-    assert cpu_s(lambda: render_reply(text)) < PAGE_CPU_S
-    assert cpu_s(lambda: render_line(text)) < PAGE_CPU_S
+    assert cpu_s(lambda: render_markdown(text)) < MOST_CPU_S
+    assert cpu_s(lambda: render_reply(text)) < MOST_CPU_S
+    assert cpu_s(lambda: render_line(text)) < MOST_CPU_S
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -55,8 +67,8 @@ def test_text_of_any_kind_is_rendered_within_the_bound(unit: str) -> None:
 def test_code_in_any_language_is_coloured_within_the_bound(language: str, unit: str) -> None:
     """A fence may name any language; only a few are coloured, and none for long."""
     code = unit * (16_000 // len(unit))
-    assert cpu_s(lambda: render_reply(f"```{language}\n{code}\n```")) < PAGE_CPU_S
-    assert cpu_s(lambda: highlight_code(code, language)) < PAGE_CPU_S
+    assert cpu_s(lambda: render_reply(f"```{language}\n{code}\n```")) < MOST_CPU_S
+    assert cpu_s(lambda: highlight_code(code, language)) < MOST_CPU_S
 
 
 def test_text_that_costs_too_much_is_shown_as_it_was_written() -> None:
@@ -66,7 +78,7 @@ def test_text_that_costs_too_much_is_shown_as_it_was_written() -> None:
     assert shown.startswith('<pre class="code"')
     assert "![![" in shown
     assert "<script" not in shown
-    assert cpu_s(lambda: render_markdown(text)) < 0.01
+    assert cpu_s(lambda: render_markdown(text), anew=False) < 0.01
 
 
 def test_what_a_page_has_no_time_for_is_rendered_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +122,7 @@ def test_page_with_an_authors_hostile_texts_is_quick(client: TestClient, site: S
     with site.database.write() as session:
         import_course(session, course.model_copy(update={"lessons": [lesson, *course.lessons[1:]]}))
     client.get("/healthz")
-    assert cpu_s(lambda: client.get(PAGE)) < 2 * PAGE_CPU_S  # a page by itself takes half of that here
+    assert cpu_s(lambda: client.get(PAGE)) < 2 * MOST_CPU_S  # a page by itself takes half of that here
     assert client.get(PAGE).status_code == 200
 
 
@@ -122,7 +134,7 @@ def test_page_with_a_programs_hostile_words_is_quick(client: TestClient, worker:
     words = unit * (64_000 // len(unit))
     worker.grade(make_report(checks=(CheckResult("pos", words, CheckStatus.FAILED, words),)))
     address = f"/submissions/{sent.json()['id']}"
-    assert cpu_s(lambda: client.get(address)) < 2 * PAGE_CPU_S
+    assert cpu_s(lambda: client.get(address)) < 2 * MOST_CPU_S
     assert client.get(address).status_code == 200
 
 
@@ -138,4 +150,4 @@ def test_page_with_a_models_hostile_replies_is_quick(
         asked = client.post(TUTOR, json={"text": "Why?", "client_message_id": f"m{number}"})
         assert asked.status_code == 200, asked.text
     render_budget.forget_all()
-    assert cpu_s(lambda: client.get(PAGE)) < 2 * PAGE_CPU_S
+    assert cpu_s(lambda: client.get(PAGE)) < 2 * MOST_CPU_S
