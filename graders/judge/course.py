@@ -14,6 +14,7 @@ import torch
 from graders.judge import outcome
 from graders.judge.claimed import read
 from graders.judge.compilation import Exercise
+from graders.judge.disclosure import sizes_of
 from graders.judge.inputs import changed_inputs
 from graders.judge.misconceptions import recognise
 from graders.judge.printed import printed
@@ -112,7 +113,12 @@ class Judge:
             values=prepared.values,
             source=self._source,
             texts=self._texts,
+            lesson_sizes=self._lesson_sizes() if number else frozenset(),
         )
+
+    def _lesson_sizes(self) -> frozenset[int]:
+        lesson = self._prepared[0]
+        return frozenset(sizes_of(self._task, lesson.start.names, lesson.pure))
 
     def outcome(self) -> Order:
         """What is said of all trials together."""

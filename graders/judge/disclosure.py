@@ -3,14 +3,17 @@ What of a student's values may stand in a message.
 
 The lesson's data are anybody's to see, and so is whatever a student makes of them. Fresh data are nobody's: a student's
 code sees them, and would only have to give something a name, a shape or a value made of them for a report to carry them
-out. So on fresh trials a message speaks in the author's names, the trial's own sizes and words of a fixed list, and of
-what a student has made it says only as much as these can say.
+out. So on fresh trials a message speaks in the author's names, sizes that are told anyway (the trial's own, and the
+lesson's, which show where they were typed in) and words of a fixed list, and of what a student has made it says only as
+much as these can say.
 """
 
 from graders.judge import words
 from graders.judge.claimed import Made
+from graders.judge.reference import Names
 from graders.judge.trial import Trial
 from graders.student import claims
+from graders.task import Task
 
 _KNOWN_TYPES = {
     "NoneType", "bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "dict", "set", "range", "slice",
@@ -21,20 +24,29 @@ _ALWAYS = (0, 1, 2)
 
 
 def shape(trial: Trial, sizes: tuple[int, ...]) -> str:
-    """A student's shape; on fresh trials only where it is made of sizes that the trial has."""
-    if trial.lesson or set(sizes) <= _sizes(trial):
+    """A student's shape; on fresh trials only where it is made of sizes that the trial or the lesson has."""
+    if trial.lesson or set(sizes) <= _sizes(trial) | trial.lesson_sizes:
         return f"the shape {words.shape(sizes)}"
     return "another shape"
 
 
 def _sizes(trial: Trial) -> set[int]:
-    found = {*_ALWAYS, *(value for value in trial.values.values() if type(value) is int)}
-    for output in trial.task.outputs:
-        found.update(trial.expected_shape(output.name))
-    for one in trial.task.inputs:
-        table, _ = claims.table_of(trial.names.get(one.name))
-        found.update(table.shape if table is not None else ())
-    return found
+    shown = {*_ALWAYS, *(value for value in trial.values.values() if type(value) is int)}
+    return shown | sizes_of(trial.task, trial.names, trial.pure)
+
+
+def sizes_of(task: Task, names: Names, pure: Names) -> set[int]:
+    """
+    The sizes in the shapes of a trial's inputs and of its right outputs.
+
+    Args:
+        task: the exercise.
+        names: the starting code's.
+        pure: the solution's.
+    """
+    made = [pure.get(one.name) for one in task.outputs] + [names.get(one.name) for one in task.inputs]
+    tables = [claims.table_of(value)[0] for value in made]
+    return {size for table in tables if table is not None for size in table.shape}
 
 
 def kind(trial: Trial, made: Made) -> str:

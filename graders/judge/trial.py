@@ -84,6 +84,7 @@ class Trial:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     # the same once more with other numbers in the tables, where they start with blind ones
     again: "Trial | None" = None
+    lesson_sizes: frozenset[int] = frozenset()  # that the lesson's shapes have, on other trials than its own
     blind: str | None = None  # the table that does, or an empty text; None: nobody has looked yet
 
     @property
