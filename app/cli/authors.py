@@ -12,13 +12,13 @@ from app.errors import BadRequest
 TEMPLATE = Path(__file__).parent.parent / "authoring" / "template" / "exercise.yaml"
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the commands."""
-    new = subparsers.add_parser("new", help="make a small working exercise to begin with")
-    new.add_argument("folder", metavar="FOLDER", type=Path, help="is made; its name becomes the exercise's id")
-    new.set_defaults(handler=new_exercise)
-    schema_ = subparsers.add_parser("schema", help="print the JSON schema of exercise.yaml")
-    schema_.set_defaults(handler=print_schema)
+def describe(parser: argparse.ArgumentParser, command: str) -> None:
+    """Say what one of the commands takes."""
+    if command == "schema":
+        parser.set_defaults(handler=print_schema)
+        return
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="is made; its name becomes the exercise's id")
+    parser.set_defaults(handler=new_exercise)
 
 
 def new_exercise(args: argparse.Namespace) -> int:

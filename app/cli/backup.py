@@ -14,16 +14,13 @@ from app.services import backups
 _MIB = 1024 * 1024
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the commands."""
-    backup = subparsers.add_parser("backup", help="write all that lasts into one file, while everything goes on")
-    backup.add_argument("file", metavar="FILE", type=Path)
-    backup.add_argument("--force", action="store_true", help="replace a file that is there")
-    backup.set_defaults(handler=write_backup)
-    restore = subparsers.add_parser("restore", help="put a backup back; servers and workers must be stopped")
-    restore.add_argument("file", metavar="FILE", type=Path)
-    restore.add_argument("--force", action="store_true", help="even if the database holds something; it is kept beside")
-    restore.set_defaults(handler=put_back)
+def describe(parser: argparse.ArgumentParser, command: str) -> None:
+    """Say what one of the commands takes."""
+    restores = command == "restore"
+    forced = "even if the database holds something; it is kept beside" if restores else "replace a file that is there"
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("--force", action="store_true", help=forced)
+    parser.set_defaults(handler=put_back if restores else write_backup)
 
 
 def write_backup(args: argparse.Namespace) -> int:

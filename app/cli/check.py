@@ -20,13 +20,12 @@ from graders.sandbox.walls import missing
 NOT_PUBLISHABLE = 1
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the command."""
-    check = subparsers.add_parser("check", help="lint and self-test exercises before they are published")
-    check.add_argument("what", metavar="WHAT", nargs="?", help="an exercise's id or folder, or a folder of them")
-    check.add_argument("--seeds", metavar="N", type=int, default=5, help="seeds that each solution is tried with")
-    check.add_argument("--json", action="store_true", help="print all findings as JSON")
-    check.set_defaults(handler=check_exercises)
+def describe(parser: argparse.ArgumentParser, _: str) -> None:
+    """Say what the command takes."""
+    parser.add_argument("what", metavar="WHAT", nargs="?", help="an exercise's id or folder, or a folder of them")
+    parser.add_argument("--seeds", metavar="N", type=int, default=5, help="seeds that each solution is tried with")
+    parser.add_argument("--json", action="store_true", help="print all findings as JSON")
+    parser.set_defaults(handler=check_exercises)
 
 
 def check_exercises(args: argparse.Namespace) -> int:

@@ -21,13 +21,13 @@ class NoCourses(AppError):
     message = "There is no course in {folder}: neither it nor a folder in it has a " + COURSE_FILE + "."
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the commands."""
-    migrate = subparsers.add_parser("migrate", help="bring the database to the newest tables")
-    migrate.set_defaults(handler=migrate_database)
-    import_ = subparsers.add_parser("import", help="take in a course, or a folder of courses")
-    import_.add_argument("folder", metavar="DIR", type=Path)
-    import_.set_defaults(handler=import_folder)
+def describe(parser: argparse.ArgumentParser, command: str) -> None:
+    """Say what one of the commands takes."""
+    if command == "migrate":
+        parser.set_defaults(handler=migrate_database)
+        return
+    parser.add_argument("folder", metavar="DIR", type=Path)
+    parser.set_defaults(handler=import_folder)
 
 
 def migrate_database(args: argparse.Namespace) -> int:

@@ -26,18 +26,17 @@ _MARKS = {
 }
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the command."""
-    grade = subparsers.add_parser("grade", help="grade files, without a server")
-    grade.add_argument("exercise", metavar="EXERCISE", help="an exercise's id, or the folder it is in")
-    grade.add_argument(
+def describe(parser: argparse.ArgumentParser, _: str) -> None:
+    """Say what the command takes."""
+    parser.add_argument("exercise", metavar="EXERCISE", help="an exercise's id, or the folder it is in")
+    parser.add_argument(
         "files", metavar="FILE", type=Path, nargs="+", help="the student's Python file; or several, or folders of them"
     )
-    grade.add_argument(
+    parser.add_argument(
         "--json", action="store_true", help="print the whole report as JSON; of several files, one object a line"
     )
-    grade.add_argument("--seed", metavar="SEED", help="repeat the trials of an earlier report")
-    grade.set_defaults(handler=grade_files)
+    parser.add_argument("--seed", metavar="SEED", help="repeat the trials of an earlier report")
+    parser.set_defaults(handler=grade_files)
 
 
 def grade_files(args: argparse.Namespace) -> int:

@@ -9,10 +9,9 @@ from app.services import plans, users
 from app.services.codes import MOST_DAYS
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the commands."""
-    plan = subparsers.add_parser("plan", help="see plans, and give one to an account")
-    actions = plan.add_subparsers(metavar="ACTION", required=True)
+def describe(parser: argparse.ArgumentParser, _: str) -> None:
+    """Say what the command takes."""
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
     show = actions.add_parser("list", help="print each plan with what it allows")
     show.set_defaults(handler=list_plans)
     give = actions.add_parser("set", help="give an account a plan from now on")

@@ -20,12 +20,11 @@ NOT_SAFE, FAULT = 1, 3
 _COLOURS = {"holds": "green", "missing": "red", "not needed": "yellow"}
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the command."""
-    sandbox = subparsers.add_parser("sandbox", help="say which walls hold on this machine, by trying each")
-    sandbox.add_argument("--json", action="store_true", help="print the findings as JSON")
-    sandbox.add_argument("--no-namespaces", action="store_true", help="try without bubblewrap, as where it is missing")
-    sandbox.set_defaults(handler=try_walls)
+def describe(parser: argparse.ArgumentParser, _: str) -> None:
+    """Say what the command takes."""
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument("--no-namespaces", action="store_true", help="try without bubblewrap, as where it is missing")
+    parser.set_defaults(handler=try_walls)
 
 
 def try_walls(args: argparse.Namespace) -> int:

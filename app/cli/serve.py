@@ -94,25 +94,21 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the commands."""
-    serve = subparsers.add_parser("serve", help="web server and grading in one command")
-    web = subparsers.add_parser("web", help="the web server alone")
-    worker = subparsers.add_parser("worker", help="grading alone")
-    for command in (serve, web):
-        command.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
-        command.add_argument("--port", metavar="P", type=int, help="port to listen on (default: 8000)")
-    for command in (serve, worker):
-        command.add_argument("--workers", metavar="N", type=int, help="how many to grade at once (default: one a core)")
-    serve.add_argument(
-        "--unsafe",
-        action="store_true",
-        default=None,
-        help="grade even where a wall round students' code is missing; only on a loopback address",
-    )
-    serve.set_defaults(handler=serve_all)
-    web.set_defaults(handler=serve_web)
-    worker.set_defaults(handler=work)
+def describe(parser: argparse.ArgumentParser, command: str) -> None:
+    """Say what one of the commands takes."""
+    if command in ("serve", "web"):
+        parser.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
+        parser.add_argument("--port", metavar="P", type=int, help="port to listen on (default: 8000)")
+    if command in ("serve", "worker"):
+        parser.add_argument("--workers", metavar="N", type=int, help="how many to grade at once (default: one a core)")
+    if command == "serve":
+        parser.add_argument(
+            "--unsafe",
+            action="store_true",
+            default=None,
+            help="grade even where a wall round students' code is missing; only on a loopback address",
+        )
+    parser.set_defaults(handler={"serve": serve_all, "web": serve_web, "worker": work}[command])
 
 
 def serve_all(args: argparse.Namespace) -> int:

@@ -8,18 +8,23 @@ from app.models import Role
 from app.services import accounts
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Describe the commands."""
-    user = subparsers.add_parser("user", help="make accounts").add_subparsers(metavar="ACTION", required=True)
-    add = user.add_parser("add", help="make an account, or find it there already")
+def describe(parser: argparse.ArgumentParser, command: str) -> None:
+    """Say what one of the commands takes."""
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    if command == "token":
+        _describe_tokens(actions)
+        return
+    add = actions.add_parser("add", help="make an account, or find it there already")
     add.add_argument("email", metavar="EMAIL")
     add.add_argument("--role", required=True, choices=[role.value for role in Role if role is not Role.GUEST])
     add.set_defaults(handler=add_user)
-    link = user.add_parser("link", help="print an address that signs an account in, once, within an hour")
+    link = actions.add_parser("link", help="print an address that signs an account in, once, within an hour")
     link.add_argument("email", metavar="EMAIL")
     link.set_defaults(handler=create_link)
-    token = subparsers.add_parser("token", help="make API tokens").add_subparsers(metavar="ACTION", required=True)
-    create = token.add_parser("create", help="make a token for an account, and print it alone")
+
+
+def _describe_tokens(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    create = actions.add_parser("create", help="make a token for an account, and print it alone")
     create.add_argument("email", metavar="EMAIL")
     create.add_argument("--label", default="", help="what it is for")
     create.add_argument("--scopes", metavar="WORDS", help='what it may do, such as "read write"; default: all of use')
