@@ -44,7 +44,7 @@ IN_LINE_OF_A_NETWORK = 32
 PATIENCE_S = 10.0
 _IN_LINE = 512
 _REFUSALS_PER_S = 40.0
-"""Of passwords, to one network."""
+"""To one network."""
 _LATEST_S = 5.0
 _MOST_KEPT = 512
 """Refusals that wait to be told, of all networks together: each holds a connection."""
@@ -269,6 +269,7 @@ class Admission:
         try:
             release = await self._admit(kind, request)
         except AppError as refusal:
+            await self._refusals.wait(network_of(request))
             await self._answer(request, from_app_error(refusal))(scope, receive, send)
             return
         once = _Once(release)
@@ -281,11 +282,7 @@ class Admission:
         """Return what is to be called when the costly part is over. Raises SignInBusy, TooManyStreams."""
         network = network_of(request)
         if kind is Kind.PASSWORD:
-            try:
-                await self._turns.enter(network)
-            except SignInBusy:
-                await self._refusals.wait(network)
-                raise
+            await self._turns.enter(network)
             return self._turns.leave
         senders = (credential_of(request), network)
         rates = self._streams if kind is Kind.STREAM else self._waits

@@ -25,6 +25,12 @@ TURNS = 20
 SHORT_S = 0.05
 
 
+@pytest.fixture(autouse=True)
+def told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refusals do not wait, but for the tests of that."""
+    monkeypatch.setattr(admission, "_LATEST_S", 0.0)
+
+
 class Behind:
     """What stands behind: each request that gets there stays until it is let go."""
 
@@ -159,9 +165,8 @@ def test_waits_of_a_class_are_let_through_and_a_flood_is_not(finish: Finish) -> 
 
 
 @pytest.mark.parametrize("path", ["/sign-in", "/sign-up", "/reset/made-up", "/account/password"])
-def test_passwords_are_let_in_one_after_the_other(finish: Finish, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_passwords_are_let_in_one_after_the_other(finish: Finish, path: str) -> None:
     """A few at once; a class stands in line and gets in; of a flood the rest is refused before it takes a thread."""
-    monkeypatch.setattr(admission, "_LATEST_S", 0.0)
 
     async def story() -> None:
         app = guard(behind := Behind())
@@ -226,8 +231,9 @@ def test_networks_that_fill_the_queue_keep_nobody_out(finish: Finish) -> None:
     finish(story())
 
 
-def test_flood_is_refused_slower_and_slower(finish: Finish) -> None:
+def test_flood_is_refused_slower_and_slower(finish: Finish, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first is told at once, the next in turn; another network is told at once; all have an end."""
+    monkeypatch.setattr(admission, "_LATEST_S", 5.0)
 
     async def story() -> None:
         refusals, order = Refusals(per_s=100), list[str]()
@@ -243,6 +249,26 @@ def test_flood_is_refused_slower_and_slower(finish: Finish) -> None:
         await asyncio.gather(*tasks)
         assert order == ["0", "honest", *map(str, range(1, 20))]
         assert time.monotonic() - begun_s >= 0.18
+
+    finish(story())
+
+
+@pytest.mark.parametrize("what", [SIGN_IN, STREAM])
+def test_whoever_is_refused_at_a_stroke_is_told_one_after_the_other(
+    finish: Finish, monkeypatch: pytest.MonkeyPatch, what: tuple[str, str, bytes]
+) -> None:
+    """So that a flood is not back at once; in another network the first is told at once."""
+    monkeypatch.setattr(admission, "_LATEST_S", 5.0)
+
+    async def story() -> None:
+        app = guard(Behind())
+        tasks = await flood(app, what, 100)
+        assert len(refused(tasks)) == 1
+        elsewhere = await flood(app, what, 100, address="198.51.100.1")
+        assert len(refused(elsewhere)) == 1
+        for task in (*tasks, *elsewhere):
+            task.cancel()
+        await asyncio.gather(*tasks, *elsewhere, return_exceptions=True)
 
     finish(story())
 
