@@ -154,6 +154,12 @@ class Settings(BaseSettings):
         ge=1,
         description="The same for a network: /24 of IPv4, /56 of IPv6. More for a class behind one address.",
     )
+    guests_per_hour: int = Field(
+        default=120,
+        ge=1,
+        description="How many new guests may come from a network in an hour. More for classes behind one address that "
+        "work without accounts.",
+    )
     lease_s: float = Field(
         default=30.0,
         gt=0,

@@ -56,7 +56,7 @@ class _Attempt:
 
 class Grader:
     """
-    One slot: two warm processes and the way through them. Not thread-safe.
+    One slot: two warm processes and the way through them. Not thread-safe, but for `abandon`.
 
     `prepare`, called when there is time, forks the next runs ahead, so that a submission finds them waiting behind
     their walls.
@@ -85,6 +85,10 @@ class Grader:
         """End them."""
         self._judges.close()
         self._places.close()
+
+    def abandon(self) -> None:
+        """Kill the warm processes, from any thread: whoever is busy with this grader has a GraderFault soon."""
+        self._places.abandon()
 
     def grade(self, task: Task, source: str, *, seed: str) -> Report:
         """

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from graders.faults import MachineFault
 from graders.runs import Run
@@ -49,7 +50,7 @@ class Place:
 
 
 class Places:
-    """The places of one slot. Not thread-safe."""
+    """The places of one slot. Not thread-safe, but for `abandon`."""
 
     def __init__(self, scratch: Path, *, namespaces: bool | None = None, unsafe: bool = False) -> None:
         """
@@ -68,15 +69,16 @@ class Places:
         self._spare: dict[str, Place] = {}
         self.restarts = 0
         self._left: list[Path] = []  # folders of runs that have ended
+        self._starting = Lock()
+        self._is_abandoned = False
 
     def open(self) -> None:
         """Start the warm processes: some seconds. Raises MachineFault."""
         self._scratch.mkdir(parents=True, exist_ok=True)
-        started = [self._start(role) for role in ROLES]
         try:
-            for warm in started:
+            for warm in [self._start(role) for role in ROLES]:
                 warm.wait_until_ready()
-        except MachineFault:
+        except BaseException:  # Ctrl-C as well: what is left would import from a folder that is being removed
             self.close()
             raise
 
@@ -89,6 +91,17 @@ class Places:
             warm.close()
         self._spare.clear()
         self._warm.clear()
+
+    def abandon(self) -> None:
+        """
+        Kill the warm processes, and start no others. Whoever waits for one, in another thread, has a MachineFault.
+
+        The one thing here that may be called from any thread; `close` is still to be called by the owner.
+        """
+        with self._starting:
+            self._is_abandoned = True
+            for warm in self._warm.values():
+                warm.kill()
 
     def prepare(self, role: str, budget: Budget) -> None:
         """Fork the next run of a kind ahead. Raises MachineFault."""
@@ -169,5 +182,9 @@ class Places:
             self.leave(self._spare.pop(role))
         if role in self._warm:
             self._warm.pop(role).close()
-        self._warm[role] = WarmProcess(role, scratch=self._scratch, namespaces=self.namespaces, unsafe=self._unsafe)
-        return self._warm[role]
+        with self._starting:
+            if self._is_abandoned:
+                raise MachineFault("no warm process is started any more")
+            warm = WarmProcess(role, scratch=self._scratch, namespaces=self.namespaces, unsafe=self._unsafe)
+            self._warm[role] = warm
+        return warm

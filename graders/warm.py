@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import socket
 import subprocess
 from dataclasses import dataclass
@@ -224,11 +225,19 @@ class WarmProcess(Forker):
         except MachineFault:
             return False
 
+    def kill(self) -> None:
+        """End it and its runs, from whichever thread; whoever waits for its answer then knows."""
+        if self._process.poll() is None:
+            # Its group: bubblewrap that is killed in its first instants leaves behind what it has just cloned, which
+            # does not know yet whom to die with.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
     def close(self) -> None:
         """End it and its runs."""
         super().close()
-        self._process.kill()
-        self._process.wait()
+        self.kill()
 
     def alive(self) -> bool:
         """Is the process there?"""

@@ -32,14 +32,15 @@ class _Process:
 
     def __init__(self, costs: dict[str, int]) -> None:
         self._costs = costs
-        # A session of its own: whoever ends the server with Ctrl-C has it end by its pipe.
+        # A group of its own: whoever ends the server with Ctrl-C has it end by its pipe. Not a session of its own: the
+        # kernel shares the processor among sessions first (autogroup), and its low priority would count for nothing.
         self._child = subprocess.Popen(
             [sys.executable, "-I", __file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             encoding="ascii",
-            start_new_session=True,
+            process_group=0,
         )
 
     def ask(self, **question: str | None) -> Any:  # noqa: ANN401  what JSON holds

@@ -12,6 +12,10 @@ open already have a bound of their own (`app.web.streams`). A wait is refused on
 wait costs next to nothing once it has begun. Passwords are a queue: a few are let in at once, networks take turns, and
 who stands in line holds a place in a list and no thread. So a class that signs in together gets in, one after the
 other, and a flood keeps out only its own network.
+
+To refuse costs about a millisecond of the event loop, and who is refused at once is back at once. So of a network that
+is refused again and again each next refusal is told a little later than the one before: a flood then waits most of the
+time, and the pages of others do not.
 """
 
 import asyncio
@@ -29,15 +33,21 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import AppError, SignInBusy, TooManyStreams
+from app.services import passwords
 from app.web.problems import Problem, from_app_error
 from app.web.rates import network_of
 from app.web.visitors import COOKIE
 
-HASHED_AT_ONCE = 4
-"""Two that are hashed, and two that are read or written down meanwhile."""
+HASHED_AT_ONCE = passwords.AT_ONCE + 2
+"""Those that are hashed, and two that are read or written down meanwhile."""
 IN_LINE_OF_A_NETWORK = 32
 PATIENCE_S = 10.0
 _IN_LINE = 512
+_REFUSALS_PER_S = 40.0
+"""To one network."""
+_LATEST_S = 5.0
+_MOST_KEPT = 512
+"""Refusals that wait to be told, of all networks together: each holds a connection."""
 _BUSY_S = 5
 _MOST_SENDERS = 8_192
 """That are remembered; who was not seen for longest is forgotten first, and may begin anew."""
@@ -109,10 +119,8 @@ class Turns:
         if self._free and not self._lines:
             self._free -= 1
             return
+        self._make_room(network)
         line = self._lines.setdefault(network, deque())
-        if len(line) >= self._most or sum(map(len, self._lines.values())) >= _IN_LINE:
-            self._drop_if_empty(network)
-            raise SignInBusy(retry_after_s=_BUSY_S)
         turn = asyncio.get_running_loop().create_future()
         line.append(turn)
         try:
@@ -136,11 +144,34 @@ class Turns:
                 return
         self._free += 1
 
+    def _make_room(self, network: str) -> None:
+        """
+        Have a place for one more of a network.
+
+        Where the queue is full, the last of the longest line gives way to a network that has a shorter one: else
+        as many networks as fill it would keep all others out for as long as they like.
+
+        Raises:
+            SignInBusy: there is none.
+        """
+        mine = len(self._lines.get(network, ()))
+        if mine >= self._most:
+            raise SignInBusy(retry_after_s=_BUSY_S)
+        if sum(map(len, self._lines.values())) < _IN_LINE:
+            return
+        longest = max(self._lines.values(), key=len)
+        if len(longest) <= mine + 1:
+            raise SignInBusy(retry_after_s=_BUSY_S)
+        last = longest.pop()
+        if not last.done():  # who has just hung up needs no answer
+            last.set_exception(SignInBusy(retry_after_s=_BUSY_S))
+
     def _give_back(self, network: str, turn: "asyncio.Future[None]") -> None:
         """Leave the line, or if it was one's turn at the last instant, let the next one in."""
         if turn.done() and not turn.cancelled():
-            self.leave()
-            return
+            if turn.exception() is None:
+                self.leave()
+            return  # one that had to give way is in no line any more
         with suppress(KeyError, ValueError):
             self._lines[network].remove(turn)
         self._drop_if_empty(network)
@@ -148,6 +179,35 @@ class Turns:
     def _drop_if_empty(self, network: str) -> None:
         if not self._lines.get(network, True):
             del self._lines[network]
+
+
+class Refusals:
+    """When a refusal is told: to each network one after the other. To be used in the event loop only."""
+
+    def __init__(self, *, per_s: float) -> None:
+        """Begin with none."""
+        self._apart_s = 1 / per_s
+        self._next_s: OrderedDict[str, float] = OrderedDict()
+        self._kept = 0
+
+    async def wait(self, network: str) -> None:
+        """Return when it is time to tell a network."""
+        now_s = time.monotonic()
+        due_s = max(now_s, self._next_s.get(network, 0.0))
+        if due_s - now_s > _LATEST_S:
+            due_s = now_s + _LATEST_S
+        else:
+            self._next_s[network] = due_s + self._apart_s
+            self._next_s.move_to_end(network)
+        while len(self._next_s) > _MOST_SENDERS:
+            self._next_s.popitem(last=False)
+        if due_s == now_s or self._kept >= _MOST_KEPT:
+            return
+        self._kept += 1
+        try:
+            await asyncio.sleep(due_s - now_s)
+        finally:
+            self._kept -= 1
 
 
 class Opening:
@@ -187,6 +247,7 @@ class Admission:
         self._app = app
         self._answer = answer
         self._turns = Turns(at_once=HASHED_AT_ONCE, of_a_network=IN_LINE_OF_A_NETWORK)
+        self._refusals = Refusals(per_s=_REFUSALS_PER_S)
         self._opening = Opening()
         self._most_opening = (2 * per_account, max(8, per_network // 2))
         self._streams = (
@@ -208,6 +269,7 @@ class Admission:
         try:
             release = await self._admit(kind, request)
         except AppError as refusal:
+            await self._refusals.wait(network_of(request))
             await self._answer(request, from_app_error(refusal))(scope, receive, send)
             return
         once = _Once(release)

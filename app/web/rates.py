@@ -37,7 +37,6 @@ DRAFTS = RateLimitItemPerMinute(240, namespace="draft")
 """Saved by one account: an editor saves every second and a half at most."""
 FIRST_DRAFTS_FROM = RateLimitItemPerHour(600, namespace="first-draft-from")
 """Of visitors who are nobody yet, from one place: each makes a guest."""
-NEW_GUESTS_FROM = RateLimitItemPerHour(120, namespace="new-guest-from")
 CODES = RateLimitItemPerMinute(10, _QUARTER, namespace="code")
 CODES_FROM = RateLimitItemPerHour(100, namespace="code-from")
 
@@ -66,6 +65,11 @@ class Rates:
     def _refusal(self, limit: RateLimitItem, who: str) -> TooManyTries:
         wait_s = max(1, round(self._limiter.get_window_stats(limit, who).reset_time - time.time()))
         return TooManyTries(retry_after_s=wait_s, wait=_in_words(wait_s))
+
+
+def new_guests(per_hour: int) -> RateLimitItem:
+    """Return how many visitors of one network may become guests in an hour: each has a row from then on."""
+    return RateLimitItemPerHour(per_hour, namespace="new-guest-from")
 
 
 def place_of(request: Request) -> str:

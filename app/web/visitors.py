@@ -21,7 +21,7 @@ from app.services.accounts import Access, Scope
 from app.services.entering import Arrival
 from app.web import viewing
 from app.web.devices import remember_device
-from app.web.rates import NEW_GUESTS_FROM, network_of
+from app.web.rates import network_of, new_guests
 from app.web.site import Site, SiteOfRequest
 
 COOKIE = "kelolo_session"
@@ -125,7 +125,7 @@ def _sends_first(access: Access, request: Request) -> bool:
 
 def _stored(site: Site, request: Request, raw: str) -> Access | None:
     """Make a row for a guest. Raises TooManyTries: too many were made for this network."""
-    site.rates.take(NEW_GUESTS_FROM, network_of(request))
+    site.rates.take(new_guests(site.settings.guests_per_hour), network_of(request))
     with site.database.write() as session:
         access = accounts.store_guest(session, raw, browser=request.headers.get("user-agent", ""))
     viewing.seen(access.account if access else None)

@@ -168,8 +168,10 @@ def _end(slots: list[Slot], around: Surroundings) -> None:
     around.bells.ring_workers()  # for the slots that wait
     deadline_s = time.monotonic() + GRACE_S
     for slot in slots:
-        if not slot.is_starting:
-            slot.join(max(0.0, deadline_s - time.monotonic()))
+        if slot.is_starting:
+            slot.abandon()  # its processes would go on importing from the folder that is about to be removed
+    for slot in slots:
+        slot.join(max(0.0, deadline_s - time.monotonic()))
     for slot in slots:
         if slot.is_alive():
             _give_back(slot)

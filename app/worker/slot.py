@@ -91,8 +91,10 @@ class Slot(Thread):
         self._limits = Limits()  # those that the next submission will most likely have
         self.refusal: WallsBroken | None = None
         """Why this slot will not grade."""
-        self.is_starting = False
-        """Whether its grader is not ready yet, so that it holds no job, and nobody need wait for it to end."""
+        self.is_starting = True
+        """Whether its grader is not ready yet, so that it holds no job."""
+        self._grader: Grader | None = None
+        self._is_abandoned = False
 
     def run(self) -> None:
         """Work until told to stop, whatever happens."""
@@ -100,9 +102,13 @@ class Slot(Thread):
             try:
                 self._work_with_one_grader()
             except WallsBroken as refusal:
+                if self._is_abandoned:  # the walls were tried with processes that we killed
+                    return
                 self.refusal = refusal
                 self._around.stop.set()
             except Exception:
+                if self._is_abandoned:
+                    return
                 # The database is away, or the grader did not start: say so, and try anew.
                 log.exception("slot failed", slot=self.name)
                 self._around.stop.wait(REST_S)
@@ -124,11 +130,20 @@ class Slot(Thread):
         if holding is not None:
             self._release(holding.lease, tried=False, patience_s=0)  # there is no time for more
 
+    def abandon(self) -> None:
+        """End while the grader is being started, at once. Called from outside, once it was told to stop."""
+        self._is_abandoned = True
+        if self._grader is not None:
+            self._grader.abandon()
+
     def _work_with_one_grader(self) -> None:
         self._faults = self._restarts = 0
         self.is_starting = True
         self._scratch.mkdir(mode=0o711, exist_ok=True)
-        with Grader(scratch=self._scratch, unsafe=self._around.walls.unsafe) as grader:
+        self._grader = Grader(scratch=self._scratch, unsafe=self._around.walls.unsafe)
+        if self._is_abandoned:  # since before there was one to be told
+            return
+        with self._grader as grader:
             self._around.walls.prove(grader)
             grader.prepare()
             self._around.ready()

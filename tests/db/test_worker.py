@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +164,53 @@ def test_worker_gives_back_what_it_cannot_finish_in_time(school: School) -> None
     assert time.monotonic() - asked_s < 15
     (job,) = school.jobs()
     assert (job.submission_id, job.state, job.attempts) == (submission, "queued", 0)
+
+
+def below(pid: int) -> set[int]:
+    """Return the processes that a process has started, and those that they have."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found: set[int] = set()
+    while more := {one for one, parent in parents.items() if parent in found | {pid}} - found:
+        found |= more
+    return found
+
+
+@pytest.mark.parametrize(
+    ("file", "has"), [("cmdline", b"zygote.py"), ("maps", b"libtorch")], ids=["its first instants", "its imports"]
+)
+def test_worker_that_is_stopped_while_it_starts_ends_at_once_and_says_nothing_of_it(
+    school: School, file: str, has: bytes
+) -> None:
+    """Its warm processes are gone before the folder from which they import."""
+
+    def has_come_so_far(pid: int) -> bool:
+        try:
+            return has in Path(f"/proc/{pid}/{file}").read_bytes()
+        except OSError:
+            return False
+
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "app.worker"],
+        env=os.environ | school.settings.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        until(lambda: any(has_come_so_far(one) for one in below(worker.pid)))
+        warm = below(worker.pid)
+        asked_s = time.monotonic()
+    finally:
+        worker.terminate()
+        said, _ = worker.communicate(timeout=PATIENCE_S)
+    assert worker.returncode == 0
+    assert time.monotonic() - asked_s < 5
+    assert "Traceback" not in said
+    assert "slot failed" not in said
+    until(lambda: not any(Path(f"/proc/{one}").exists() for one in warm))
 
 
 def test_job_that_cannot_be_graded_is_given_up_and_the_next_is_graded(school: School) -> None:

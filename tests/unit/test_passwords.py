@@ -74,6 +74,16 @@ def test_nobodys_password_takes_as_long(monkeypatch: pytest.MonkeyPatch) -> None
     assert computed == [passwords.nobodys_hash()]
 
 
+def test_nobodys_hash_is_made_like_all_others() -> None:
+    """As long, with the same costs, and drawn anew by each process; none has to be computed to have it."""
+    drawn, made = passwords.nobodys_hash(), make_hash("a password")
+    assert drawn.split("$")[:4] == made.split("$")[:4]
+    assert [len(part) for part in drawn.split("$")] == [len(part) for part in made.split("$")]
+    passwords.nobodys_hash.cache_clear()
+    assert passwords.nobodys_hash() != drawn
+    assert verify("a password", drawn) == passwords.Verified(right=False)
+
+
 def test_half_a_character_is_no_fault() -> None:
     """JSON can hold what UTF-8 cannot."""
     assert verify("\ud800" * 10, make_hash("\ud800" * 10)).right
@@ -186,6 +196,8 @@ def test_hashing_comes_after_serving(hasher: ApartHasher) -> None:
     assert hasher.verify("a password", hasher.hash(b"a password"))
     (mine,) = children() - before
     assert os.getpriority(os.PRIO_PROCESS, mine) > os.getpriority(os.PRIO_PROCESS, 0)
+    # among sessions the kernel may share the processor evenly; and Ctrl-C on a terminal ends one group
+    assert (os.getsid(mine), os.getpgid(mine)) == (os.getsid(0), mine)
     threads = {os.getpriority(os.PRIO_PROCESS, int(one.name)) for one in Path("/proc/self/task").iterdir()}
     assert threads == {os.getpriority(os.PRIO_PROCESS, 0)}
     hasher.end()

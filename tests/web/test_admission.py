@@ -1,6 +1,7 @@
 """Floods of what is costly are refused before they take a thread, and others get in as before."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -10,7 +11,7 @@ from starlette.responses import Response
 
 from app.errors import SignInBusy
 from app.web import admission
-from app.web.admission import Admission, Buckets, Turns
+from app.web.admission import Admission, Buckets, Refusals, Turns
 from app.web.problems import Problem, document
 
 Finish = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -22,6 +23,12 @@ PAGE = ("GET", "/exercises/one", b"")
 TURNS = 20
 """Of the event loop: more than what is refused at once takes."""
 SHORT_S = 0.05
+
+
+@pytest.fixture(autouse=True)
+def told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refusals do not wait, but for the tests of that."""
+    monkeypatch.setattr(admission, "_LATEST_S", 0.0)
 
 
 class Behind:
@@ -159,7 +166,7 @@ def test_waits_of_a_class_are_let_through_and_a_flood_is_not(finish: Finish) -> 
 
 @pytest.mark.parametrize("path", ["/sign-in", "/sign-up", "/reset/made-up", "/account/password"])
 def test_passwords_are_let_in_one_after_the_other(finish: Finish, path: str) -> None:
-    """A few at once; a class stands in line and gets in; of a flood the rest is refused at once."""
+    """A few at once; a class stands in line and gets in; of a flood the rest is refused before it takes a thread."""
 
     async def story() -> None:
         app = guard(behind := Behind())
@@ -196,6 +203,95 @@ def test_networks_take_turns(finish: Finish) -> None:
         return order
 
     assert "elsewhere" in finish(story())[:4]
+
+
+def test_networks_that_fill_the_queue_keep_nobody_out(finish: Finish) -> None:
+    """Who comes from elsewhere takes the place of the last in the longest line, and gets in; no turn is lost by it."""
+
+    async def story() -> None:
+        app = guard(behind := Behind())
+        crowd = [
+            task
+            for number in range(20)
+            for task in await flood(app, SIGN_IN, 2 * admission.IN_LINE_OF_A_NETWORK, address=f"192.0.{number}.1")
+        ]
+        honest = await flood(app, SIGN_IN, 3, address="198.51.100.1")
+        assert not refused(honest)
+        behind.let_go.set()
+        assert [sent[0]["status"] for sent in await asyncio.gather(*honest)] == [200] * 3
+        answers = [sent[0]["status"] for sent in await asyncio.gather(*crowd)]
+        assert set(answers) == {200, 503}
+        assert behind.inside == answers.count(200) + 3
+        behind.let_go.clear()
+        again = await flood(app, SIGN_IN, 2 * admission.HASHED_AT_ONCE)
+        assert behind.inside == answers.count(200) + 3 + admission.HASHED_AT_ONCE
+        behind.let_go.set()
+        await asyncio.gather(*again)
+
+    finish(story())
+
+
+def test_flood_is_refused_slower_and_slower(finish: Finish, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first is told at once, the next in turn; another network is told at once; all have an end."""
+    monkeypatch.setattr(admission, "_LATEST_S", 5.0)
+
+    async def story() -> None:
+        refusals, order = Refusals(per_s=100), list[str]()
+
+        async def tell(network: str, name: str) -> None:
+            await refusals.wait(network)
+            order.append(name)
+
+        begun_s = time.monotonic()
+        tasks = [asyncio.create_task(tell("flood", str(number))) for number in range(20)]
+        await asyncio.sleep(0)
+        tasks.append(asyncio.create_task(tell("elsewhere", "honest")))
+        await asyncio.gather(*tasks)
+        assert order == ["0", "honest", *map(str, range(1, 20))]
+        assert time.monotonic() - begun_s >= 0.18
+
+    finish(story())
+
+
+@pytest.mark.parametrize("what", [SIGN_IN, STREAM])
+def test_whoever_is_refused_at_a_stroke_is_told_one_after_the_other(
+    finish: Finish, monkeypatch: pytest.MonkeyPatch, what: tuple[str, str, bytes]
+) -> None:
+    """So that a flood is not back at once; in another network the first is told at once."""
+    monkeypatch.setattr(admission, "_LATEST_S", 5.0)
+
+    async def story() -> None:
+        app = guard(Behind())
+        tasks = await flood(app, what, 100)
+        assert len(refused(tasks)) == 1
+        elsewhere = await flood(app, what, 100, address="198.51.100.1")
+        assert len(refused(elsewhere)) == 1
+        for task in (*tasks, *elsewhere):
+            task.cancel()
+        await asyncio.gather(*tasks, *elsewhere, return_exceptions=True)
+
+    finish(story())
+
+
+def test_refusals_that_wait_are_few_and_do_not_wait_for_long(finish: Finish, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flood does not hold as many connections as it likes: beyond a bound it is told at once."""
+    monkeypatch.setattr(admission, "_LATEST_S", SHORT_S)
+    monkeypatch.setattr(admission, "_MOST_KEPT", 10)
+
+    async def story() -> None:
+        refusals = Refusals(per_s=0.001)
+        tasks = [asyncio.create_task(refusals.wait("flood")) for _ in range(30)]
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        assert sum(not task.done() for task in tasks) == 10
+        await asyncio.wait_for(asyncio.gather(*tasks), 5)
+        gone = asyncio.create_task(refusals.wait("flood"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        assert refusals._kept == 0  # noqa: SLF001  nothing stays counted
+
+    finish(story())
 
 
 def test_turn_that_is_given_up_is_the_next_ones(finish: Finish, monkeypatch: pytest.MonkeyPatch) -> None:

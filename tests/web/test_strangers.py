@@ -1,12 +1,14 @@
 """What strangers can do to those who have an account, or nothing yet: lock out, void links, find out, get anew."""
 
+import asyncio
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any
 
 import pytest
+from httpx2 import ASGITransport, AsyncClient
 from pydantic import SecretStr
 from sqlalchemy import func, select
 from starlette.requests import Request
@@ -26,6 +28,7 @@ from app.web.visitors import COOKIE
 from tests.web.conftest import EXERCISE, PAGE, SUBMISSIONS
 from tests.web.test_sign_in import ADA, PASSWORD, letters, link_in, me, sign_in, sign_up
 
+Finish = Callable[[Coroutine[Any, Any, Any]], Any]
 FORM = f"/exercises/{EXERCISE}/submissions"
 
 
@@ -48,6 +51,41 @@ def test_stranger_does_not_lock_the_owner_out(client: TestClient) -> None:
         assert [sign_in(stranger, password=f"wrong {n} here").status_code for n in range(11)] == [401] * 10 + [429]
     with browser_at(client, "198.51.100.7") as owner:
         assert sign_in(owner).status_code == 303
+
+
+def test_flood_of_passwords_keeps_nobody_elsewhere_out(settings: Settings, finish: Finish) -> None:
+    """An owner who signs in from another network meanwhile gets in, although most of the flood is still in line."""
+    app = create_app(settings)
+    with TestClient(app, follow_redirects=False) as client:
+        sign_up(client)
+
+    async def story() -> tuple[int, int]:
+        async with AsyncExitStack() as stack:
+
+            async def browser(address: str) -> AsyncClient:
+                transport = ASGITransport(app, client=(address, 1))
+                return await stack.enter_async_context(AsyncClient(transport=transport, base_url="http://testserver"))
+
+            async def attempt(browser: AsyncClient, email: str, password: str) -> int:
+                return (await browser.post("/sign-in", data={"email": email, "password": password})).status_code
+
+            strangers = [await browser(f"203.0.{number}.9") for number in range(3)]
+            flood = [
+                asyncio.create_task(attempt(stranger, f"nobody{number}@example.org", "wrong one here"))
+                for number in range(8)
+                for stranger in strangers
+            ]
+            await asyncio.wait(flood, return_when=asyncio.FIRST_COMPLETED)
+            status = await attempt(await browser("198.51.100.7"), ADA, PASSWORD)
+            waiting = sum(not task.done() for task in flood)
+            for task in flood:
+                task.cancel()
+            await asyncio.gather(*flood, return_exceptions=True)
+            return status, waiting
+
+    status, waiting = finish(story())
+    assert status == 303
+    assert waiting >= 8
 
 
 def test_known_device_has_a_count_of_its_own(client: TestClient) -> None:
@@ -226,6 +264,22 @@ def test_guests_of_a_network_wait_five_at_once(settings: Settings) -> None:
             with browser_at(client, f"203.0.113.{number}") as guest:
                 statuses.append(guest.post(FORM, data={"source": "1"}).status_code)
         assert statuses == [303] * 5 + [429] * 2
+        with browser_at(client, "198.51.100.1") as guest:
+            assert guest.post(FORM, data={"source": "1"}).status_code == 303
+
+
+def test_new_guests_of_a_network_are_as_many_as_is_set(settings: Settings) -> None:
+    """The next is told when to come back; who is a guest already goes on, and another network is let in."""
+    app = create_app(settings.model_copy(update={"guests_per_hour": 2, "queue_limit": 200}))
+    with TestClient(app, follow_redirects=False) as client:
+        with browser_at(client, "203.0.113.1") as first:
+            assert first.post(FORM, data={"source": "1"}).status_code == 303
+            with browser_at(client, "203.0.113.2") as second:
+                assert second.post(FORM, data={"source": "1"}).status_code == 303
+            with browser_at(client, "203.0.113.3") as third:
+                refused = third.post(FORM, data={"source": "1"})
+            assert (refused.status_code, refused.headers["Retry-After"].isdecimal()) == (429, True)
+            assert first.post(FORM, data={"source": "1"}).status_code == 303
         with browser_at(client, "198.51.100.1") as guest:
             assert guest.post(FORM, data={"source": "1"}).status_code == 303
 
