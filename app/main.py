@@ -7,40 +7,32 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from app.settings import Settings
-from app.web import (
-    account_page,
-    admin,
-    admin_audit,
-    admin_codes,
-    admin_plans,
-    admin_tutor,
-    admin_users,
-    admin_users_api,
-    attempts,
-    codes,
-    courses,
-    drafts,
-    exercises,
-    figures,
-    health,
-    hints,
-    oidc,
-    privacy,
-    problems,
-    recovery,
-    reference,
-    sessions,
-    sign_in,
-    sign_up,
-    submissions,
-    tutor,
-)
-from app.web.access import Access
-from app.web.admission import Admission
-from app.web.guards import Guards
-from app.web.pages import STATIC
-from app.web.problems import Problem
-from app.web.site import Site
+from app.web.accounts import api as account_api
+from app.web.accounts import oidc, privacy, recovery, sign_in, sign_up
+from app.web.accounts import pages as account_pages
+from app.web.admin import audit as admin_audit
+from app.web.admin import codes as admin_codes
+from app.web.admin import pages as admin_pages
+from app.web.admin import plans as admin_plans
+from app.web.admin import tutor as admin_tutor
+from app.web.admin import users as admin_users
+from app.web.admin import users_api
+from app.web.exercises import catalogue
+from app.web.exercises import pages as exercise_pages
+from app.web.hints import routes as hint_routes
+from app.web.http import api_reference, problems
+from app.web.http.guards import Guards
+from app.web.http.problems import Problem
+from app.web.http.request_log import Access
+from app.web.http.site import Site
+from app.web.http.templates import STATIC
+from app.web.limits.admission import Admission
+from app.web.operations import health, metrics
+from app.web.plans import codes
+from app.web.submissions import api as submission_api
+from app.web.submissions import drafts
+from app.web.submissions import pages as submission_pages
+from app.web.tutor import routes as tutor_routes
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -51,7 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
         version="1",
         summary="Auto-graded coding exercises for PyTorch.",
         openapi_url="/api/openapi.json",
-        docs_url=None,  # the usual pages come from a CDN with inline scripts; ours is app.web.reference
+        docs_url=None,  # the usual pages come from a CDN with inline scripts; ours is app.web.http.api_reference
         redoc_url=None,
         lifespan=site.lifespan,
     )
@@ -59,21 +51,21 @@ def create_app(settings: Settings) -> FastAPI:
     problems.install(app, site.pages)
     problems.install_database(app, site.pages)
     nouns = (
-        submissions,
-        sessions,
+        submission_api,
+        account_api,
         codes,
         health,
-        figures,
-        reference,
+        metrics,
+        api_reference,
         privacy,
-        courses,
-        exercises,
-        attempts,
-        hints,
-        tutor,
+        catalogue,
+        exercise_pages,
+        submission_pages,
+        hint_routes,
+        tutor_routes,
     )
-    ways_in = (sign_in, sign_up, recovery, oidc, account_page)
-    administration = (admin, admin_plans, admin_users, admin_users_api, admin_codes, admin_audit, admin_tutor)
+    ways_in = (sign_in, sign_up, recovery, oidc, account_pages)
+    administration = (admin_pages, admin_plans, admin_users, users_api, admin_codes, admin_audit, admin_tutor)
     for noun in (*nouns, drafts, *ways_in, *administration):
         app.include_router(noun.router)
     app.mount("/static", CachedFiles(directory=STATIC), name="static")

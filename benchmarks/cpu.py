@@ -114,7 +114,9 @@ def _role(path: Path) -> str:
     """The role of a warm process that is ours and no fork of one; else an empty text."""
     try:
         command = (path / "cmdline").read_bytes().split(b"\0")
-        place = next((number for number, one in enumerate(command) if one.endswith(b"graders/zygote.py")), None)
+        place = next(
+            (number for number, one in enumerate(command) if one.endswith(b"graders/zygote/__main__.py")), None
+        )
         if place is None or b"python" not in command[0] or _is_warm(_parent(path.name)) or not _is_ours(path.name):
             return ""
         return command[place + 1].decode()
@@ -125,7 +127,7 @@ def _role(path: Path) -> str:
 def _is_warm(pid: int) -> bool:
     """Is this a warm process itself, and so its child a fork?"""
     command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    return b"python" in command[0] and any(one.endswith(b"graders/zygote.py") for one in command)
+    return b"python" in command[0] and any(one.endswith(b"graders/zygote/__main__.py") for one in command)
 
 
 def _is_ours(pid: str) -> bool:

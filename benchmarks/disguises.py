@@ -3,7 +3,7 @@ Does a wrong program stay wrong, and a right one right, whatever tables start wi
 
     .venv/bin/python benchmarks/disguises.py [--only EXERCISE] [--seeds N] [--every N]
 
-Every wrong variant of the shipped exercises in every disguise of `app.authoring.disguises`, and every solution in those
+Every wrong variant of the shipped exercises in every disguise of `app.authoring.proof.disguises`, and every solution in those
 that change a start only. With `--every 7` each variant is tried in one disguise of seven. Exit code 1 if a wrong one
 passes or a right one does not.
 """
@@ -16,9 +16,9 @@ from collections import Counter
 from pathlib import Path
 
 from app.authoring import load_code_exercise
-from app.authoring.disguises import DISGUISES
 from app.authoring.exercise import Exercise
-from app.authoring.selftest import variant_source
+from app.authoring.proof.disguises import DISGUISES
+from app.authoring.proof.self_test import variant_source
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Verdict

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from app.authoring import load_code_exercise
 from app.settings import ROOT
-from graders.student.course import StudentRun
+from graders.protocol.frames import Frame
 from graders.student.execution import Program
-from graders.student.rehearsal import untouched
+from graders.student.session import StudentRun
+from graders.student.warmup import untouched
 from graders.task import Task
-from graders.wire import Frame
 
 EXERCISES = {
     "token-and-position-embeddings": "token-and-position/token-and-position-embeddings",

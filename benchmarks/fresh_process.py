@@ -15,14 +15,14 @@ from typing import Any
 import torch
 
 from graders.judge import outcome
-from graders.judge.claimed import read
-from graders.judge.inputs import changed_inputs
-from graders.judge.printed import printed
+from graders.judge.feedback.printed_check import printed
 from graders.judge.reference import Programs, Reference, Start
 from graders.judge.trial import Trial
+from graders.judge.values.decode_observation import read
+from graders.judge.values.inputs import changed_inputs
 from graders.report import CheckStatus
-from graders.setup import Setup
-from graders.student import claims
+from graders.starting_code import Setup
+from graders.student import observation
 from graders.student.execution import Ended
 from graders.task import Task
 from graders.trials import candidates, draw_trials, new_seed
@@ -43,8 +43,8 @@ def main() -> None:
             exec(task.solution, pure)  # noqa: S102
             exec(order["source"], student)  # noqa: S102
         part = task.student_part()
-        made = claims.claim(student, part, Ended(None, {}, ""))
-        found = claims.gradient_frame(claims.gradients(student, part["gradients"], drawn.seed))
+        made = observation.claim(student, part, Ended(None, {}, ""))
+        found = observation.gradient_frame(observation.gradients(student, part["gradients"], drawn.seed))
         claim = read(part, made, found)
         start = Start(names).having(changed_inputs(task, names, claim))
         trial = Trial(

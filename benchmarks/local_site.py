@@ -27,8 +27,9 @@ from sqlalchemy.exc import DBAPIError
 from app.authoring import load_course
 from app.db import Database
 from app.db.migrate import upgrade
-from app.services import accounts, workers
-from app.services.exercises import import_course
+from app.services.accounts import access
+from app.services.exercises.catalogue import import_course
+from app.services.grading import workers
 from app.settings import ROOT
 
 with warnings.catch_warnings():
@@ -204,8 +205,8 @@ def _running(site: Installation, *, users: int) -> Iterator[None]:
             import_course(session, load_course(ROOT / "exercises" / "embeddings"))
             emails = [f"student{number}@example.org" for number in range(users)]
             for email in emails:
-                accounts.add_user(session, email=email, role="student")
-            site.tokens = [accounts.create_token(session, email=email) for email in emails]
+                access.add_user(session, email=email, role="student")
+            site.tokens = [access.create_token(session, email=email) for email in emails]
         for one in [*site.webs, *site.workers]:
             stack.callback(one.stop)
             one.start()

@@ -194,7 +194,7 @@ def warm_processes() -> list[int]:
                 command = (path / "cmdline").read_bytes()
             except OSError:
                 continue
-            if b"graders/zygote.py" in command and b"bwrap" not in command.split(b"\0")[0]:
+            if b"graders/zygote/__main__.py" in command and b"bwrap" not in command.split(b"\0")[0]:
                 found[int(path.name)] = int(fields[1])
     mine = {pid: parent for pid, parent in found.items() if is_below(pid)}
     return [pid for pid, parent in mine.items() if parent not in mine]

@@ -122,7 +122,7 @@ def family_mib() -> float:
         if not path.name.isdigit():
             continue
         try:
-            if b"graders/zygote.py" not in (path / "cmdline").read_bytes() or not is_below(int(path.name)):
+            if b"graders/zygote/__main__.py" not in (path / "cmdline").read_bytes() or not is_below(int(path.name)):
                 continue
             rollup = (path / "smaps_rollup").read_text(encoding="ascii")
         except OSError:

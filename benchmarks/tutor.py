@@ -26,10 +26,10 @@ from app.authoring import Exercise, Lesson, Question, load_course
 from app.clients.tutor.port import Passage, TutorContext
 from app.db import Database
 from app.db.migrate import upgrade
-from app.services.exercises import import_course
-from app.services.passages import search_passages
-from app.services.tutor.replies import Reply
-from app.services.tutor.retrieval import answer_to
+from app.services.exercises.catalogue import import_course
+from app.services.exercises.passage_search import search_passages
+from app.services.tutor.offline.engine import answer_to
+from app.services.tutor.offline.replies import Reply
 from app.settings import ROOT
 from benchmarks.giveaways import given_away
 from graders.grader import Grader

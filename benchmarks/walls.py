@@ -21,12 +21,12 @@ from pathlib import Path
 
 from app.authoring import load_code_exercise
 from app.settings import ROOT
-from graders import huge_pages
 from graders.grader import Grader
 from graders.sandbox import bubblewrap, descriptors, identity, landlock, libraries, limits, policy, privileges, syscalls
 from graders.sandbox.walls import Walls
 from graders.student import main as student
 from graders.task import Task
+from graders.zygote import huge_pages
 
 EXERCISE = ROOT / "exercises/embeddings/token-and-position/token-and-position-embeddings"
 MOST_MS = 3.0
@@ -89,7 +89,7 @@ def forked(walls: Walls, scratch: Path) -> dict[str, float]:
 
 
 def raise_all(walls: Walls, scratch: Path, *, uid: int | None, ends: tuple[int, int]) -> dict[str, float]:
-    """As `graders.fork_server` and `Walls.enclose` do, with a clock beside each."""
+    """As `graders.zygote.fork_server` and `Walls.enclose` do, with a clock beside each."""
     assert walls.files is not None  # noqa: S101  not `unsafe`
     assert walls.programs[0] is not None  # noqa: S101
     took: dict[str, float] = {}

@@ -19,18 +19,18 @@ from pathlib import Path
 from typing import Any, Self
 
 from graders import report_assembly
-from graders.briefs import Brief, Briefs
 from graders.faults import GraderFault, MachineFault
-from graders.judges import JUDGE_BUDGET, JUDGE_TIME_S, Judges
-from graders.places import Budget, Places
+from graders.pool.exercise_payloads import Brief, Briefs
+from graders.pool.judge_pool import JUDGE_BUDGET, JUDGE_TIME_S, Judges
+from graders.pool.process_pool import Budget, Places
+from graders.pool.sandboxed_process import Ended, Output, Run
+from graders.pool.student_session import Handed, JudgingFailed, Observation, converse, data
+from graders.protocol.frames import Frame, FrameType
 from graders.report import Report, Timing
 from graders.report_assembly import Findings, FindingsRefused
-from graders.runs import Ended, Output, Run
-from graders.student_session import Handed, JudgingFailed, Observation, converse, data
 from graders.survey import Survey
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
-from graders.wire import Frame, FrameType
 
 _KIB = 1024
 _KEPT = 32  # exercises of which is known that their own solution can be judged

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from graders.observation_schema import MAX_AXES, MAX_SIZE
 from graders.plain_text import plain, shown
+from graders.pool.sandboxed_process import Ended, Output
+from graders.protocol.observation_schema import MAX_AXES, MAX_SIZE
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
-from graders.runs import Ended, Output
 from graders.task import Task
 from graders.verdicts import sentence, verdict_of
 

@@ -19,7 +19,9 @@ LESSON = "lesson"
 class Limits:
     """What one run may use."""
 
-    wall_time_s: float = 4.0  # of processor time, for each step of a trial; `graders.time_limit` says how it is kept
+    wall_time_s: float = (
+        4.0  # of processor time, for each step of a trial; `graders.pool.time_limit` says how it is kept
+    )
     memory_mib: int = 512  # on top of what the warm process holds already
     output_kib: int = 64  # shown; the rest is thrown away
     output_abort_kib: int = 4096  # printed: past this the run is ended

@@ -19,7 +19,7 @@ from graders.task import Task
 Values = dict[str, Any]
 Params = Mapping[str, Mapping[str, Any]]
 
-MAX_CANDIDATES = 5000  # for one trial: `graders.setup` asks most of them little
+MAX_CANDIDATES = 5000  # for one trial: `graders.starting_code` asks most of them little
 _TRIES = 200
 _SEED_BYTES = 8
 _SEED_BITS = 48

@@ -2,8 +2,8 @@
 
 import signal
 
+from graders.pool.sandboxed_process import Ended
 from graders.report import CheckResult, CheckStatus, Verdict
-from graders.runs import Ended
 from graders.task import Limits
 
 _BY_END = {

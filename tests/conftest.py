@@ -19,7 +19,7 @@ from app.authoring import Course, load_code_exercise, load_course
 from app.db import Database
 from app.db.migrate import upgrade
 from app.models import Base
-from app.services import passwords
+from app.services.accounts import passwords
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Report

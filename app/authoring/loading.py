@@ -5,12 +5,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from app.authoring.consistency import check_consistency
 from app.authoring.course import Course, CourseFile, Lesson, LessonEntry
 from app.authoring.document import Document, Place, read_document
 from app.authoring.exercise import Exercise
 from app.authoring.faults import ExerciseFaults, Fault
 from app.authoring.files import CourseFiles, FileRefused
+from app.authoring.proof.consistency import check_consistency
 from app.authoring.question import Question
 
 EXERCISE_FILE, COURSE_FILE, LESSON_FILE = "exercise.yaml", "course.yaml", "lesson.md"

@@ -8,8 +8,8 @@ from app.cli.configuration import open_database, settings_from
 from app.db import Database
 from app.db.migrate import upgrade
 from app.errors import AppError
-from app.services import exercises
-from app.services.exercises import ImportSummary
+from app.services.exercises import catalogue
+from app.services.exercises.catalogue import ImportSummary
 
 COURSE_FILE = "course.yaml"
 
@@ -58,7 +58,7 @@ def import_courses(database: Database, folder: Path) -> list[ImportSummary]:
     files = [authoring.CourseFiles(folder) for _ in folders]  # each course is bounded by itself
     courses = [authoring.load_course(*one) for one in zip(folders, files, strict=True)]
     with database.write() as session:
-        return [exercises.import_course(session, course) for course in courses]
+        return [catalogue.import_course(session, course) for course in courses]
 
 
 def described(summary: ImportSummary) -> str:

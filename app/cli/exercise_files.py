@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.errors import AppError, BadRequest, NotFound
-from app.services.sources import checked_source
+from app.services.submissions.source_checks import checked_source
 from graders.task import MAX_SOURCE_BYTES
 
 EXERCISE_FILE = "exercise.yaml"

@@ -5,8 +5,9 @@ from datetime import timedelta
 
 from app.cli.configuration import open_database
 from app.clock import utc_now
-from app.services import plans, users
-from app.services.codes import MOST_DAYS
+from app.services.administration import users
+from app.services.plans import plans
+from app.services.plans.codes import MOST_DAYS
 
 
 def describe(parser: argparse.ArgumentParser, _: str) -> None:

@@ -13,7 +13,7 @@ from rich.table import Table
 from app.cli.exercise_files import WallsMissing
 from graders.faults import GraderFault
 from graders.grader import Grader
-from graders.proof import Finding, prove, required_missing
+from graders.sandbox.self_test import Finding, prove, required_missing
 from graders.sandbox.walls import missing
 
 NOT_SAFE, FAULT = 1, 3

@@ -20,12 +20,12 @@ from app.db import Database
 from app.db.migrate import upgrade
 from app.errors import AppError
 from app.main import create_app
-from app.services.entering import has_admin
+from app.services.accounts.authentication import has_admin
 from app.settings import Settings
-from app.web.connections import BoundedProtocol, raise_descriptor_limit
-from app.web.site import Site
+from app.web.http.site import Site
+from app.web.limits.connection_limits import BoundedProtocol, raise_descriptor_limit
 from app.worker import REFUSED, Supervisor, run_worker
-from app.worker.insisting import insist
+from app.worker.database_retry import insist
 from graders.sandbox import walls
 
 log = structlog.get_logger()
@@ -204,7 +204,7 @@ def _run_web(settings: Settings, listener: socket.socket, *, end_within_s: float
         limit_concurrency=raise_descriptor_limit(),
         timeout_graceful_shutdown=SHUTDOWN_S,
         log_config=None,  # what it has to say goes through `app.logs`
-        access_log=False,  # it would name addresses as they are; app.web.access names routes
+        access_log=False,  # it would name addresses as they are; app.web.http.request_log names routes
         server_header=False,
         proxy_headers=bool(settings.forwarded_allow_ips),
         forwarded_allow_ips=settings.forwarded_allow_ips or None,

@@ -5,7 +5,7 @@ import sys
 
 from app.cli.configuration import open_database, settings_from
 from app.models import Role
-from app.services import accounts
+from app.services.accounts import access
 
 
 def describe(parser: argparse.ArgumentParser, command: str) -> None:
@@ -35,7 +35,7 @@ def _describe_tokens(actions: "argparse._SubParsersAction[argparse.ArgumentParse
 def add_user(args: argparse.Namespace) -> int:
     """Make the account and say so."""
     with open_database(args).write() as session:
-        account = accounts.add_user(session, email=args.email, role=args.role)
+        account = access.add_user(session, email=args.email, role=args.role)
         email = account.email
         print(f"{email} is {_with_article(account.role)}.")
     sys.stderr.write(
@@ -48,7 +48,7 @@ def create_link(args: argparse.Namespace) -> int:
     """Print the address alone."""
     settings = settings_from(args)
     with open_database(args).write() as session:
-        raw = accounts.create_link(session, email=args.email)
+        raw = access.create_link(session, email=args.email)
     print(f"{settings.site_url}/sign-in/{raw}")
     return 0
 
@@ -56,7 +56,7 @@ def create_link(args: argparse.Namespace) -> int:
 def create_token(args: argparse.Namespace) -> int:
     """Print the token alone, so that a script can take it as it is."""
     with open_database(args).write() as session:
-        token = accounts.create_token(session, email=args.email, label=args.label, scopes=args.scopes, days=args.days)
+        token = access.create_token(session, email=args.email, label=args.label, scopes=args.scopes, days=args.days)
     print(token)
     return 0
 

@@ -3,7 +3,7 @@ Where a payment provider would be connected.
 
 Nothing in Kelolo takes money: plans come from administrators and from codes. There is no provider behind this port, and
 none that only pretends. Whoever adds one writes a module beside this one, lets a setting choose it, and a route that
-receives its messages calls `app.services.plans.give_plan` with the provider's name as the origin.
+receives its messages calls `app.services.plans.plans.give_plan` with the provider's name as the origin.
 """
 
 from collections.abc import Mapping

@@ -5,10 +5,10 @@ from app.models.accounts import Account, ApiToken, BrowserSession, Identity, Lin
 from app.models.audit import AuditEntry
 from app.models.drafts import Draft
 from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
-from app.models.figures import Figure
 from app.models.grading import GradingRun
 from app.models.hints import HintOpening
 from app.models.jobs import Job, JobKind, JobState
+from app.models.metrics import Figure
 from app.models.passages import Passage
 from app.models.plans import (
     AccountPlan,

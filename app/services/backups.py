@@ -18,8 +18,8 @@ from app.clients.backups.files import require_sum, temporary, whole_file
 from app.clock import Clock, utc_now
 from app.db import Database
 from app.db.migrate import is_current, is_known, is_modelled, revision_of, upgrade
-from app.services import workers
-from app.services.owners import dead_among
+from app.services.grading import workers
+from app.services.process_identity import dead_among
 
 FILLED_BY_MIGRATIONS = {"alembic_version", "plan", "plan_limit", "tutor_policy"}
 """Tables in which a new database has rows already."""

@@ -11,7 +11,7 @@ from app.clock import utc_now
 from app.db import new_id, upsert
 from app.errors import NoHints
 from app.models import Account, ExerciseVersion, GradingRun, HintOpening, Submission, SubmissionKind
-from app.services.exercises import current_version
+from app.services.exercises.catalogue import current_version
 from graders.report import Verdict
 
 

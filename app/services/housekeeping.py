@@ -28,10 +28,11 @@ from app.models import (
     TutorMessage,
     UsageCounter,
 )
-from app.services import figures, usage
-from app.services.allowances import STORED
-from app.services.belongings import delete_account
-from app.services.spent_allowances import forget_old
+from app.services import metrics
+from app.services.personal_data import delete_account
+from app.services.plans import quotas
+from app.services.plans.daily_limits import STORED
+from app.services.plans.spent_quotas import forget_old
 
 RUNS_AT_ONCE, GUESTS_AT_ONCE, COUNTERS_AT_ONCE = 100, 10, 500
 EMPTY_GUESTS_AFTER = timedelta(days=1)
@@ -69,7 +70,7 @@ def _remove_runs(session: Session, *, before: datetime) -> int:
     )
     ids = session.scalars(old).all()
     if ids:
-        figures.keep_verdicts(session, GradingRun.submission_id.in_(ids))
+        metrics.keep_verdicts(session, GradingRun.submission_id.in_(ids))
         session.execute(delete(GradingRun).where(GradingRun.submission_id.in_(ids)))
         session.execute(delete(Submission).where(Submission.id.in_(ids)).execution_options(synchronize_session=False))
     return len(ids)
@@ -111,7 +112,7 @@ def _remove_counters(session: Session, *, before: datetime) -> int:
     """Remove what was counted on earlier days of what is bounded by the day alone."""
     old = (
         select(UsageCounter.account_id, UsageCounter.period_key)
-        .where(UsageCounter.rule == STORED, UsageCounter.period_key < usage.key_of(Period.DAY, before))
+        .where(UsageCounter.rule == STORED, UsageCounter.period_key < quotas.key_of(Period.DAY, before))
         .limit(COUNTERS_AT_ONCE)
         .with_for_update(skip_locked=True)
     )

@@ -6,7 +6,7 @@ process that forks must not hold an event loop.
 """
 
 from app.worker.process import run_worker
+from app.worker.sandbox_check import REFUSED
 from app.worker.supervisor import Supervisor
-from app.worker.walls import REFUSED
 
 __all__ = ["REFUSED", "Supervisor", "run_worker"]

@@ -11,15 +11,16 @@ from types import FrameType
 import structlog
 
 from app.db import Database
-from app.figures import UNWRITTEN
-from app.services import figures, housekeeping, workers
-from app.services.owners import this_process
-from app.services.transport import bells_for, queue_for
+from app.metrics import UNWRITTEN
+from app.services import housekeeping, metrics
+from app.services.grading import workers
+from app.services.grading.backend import bells_for, queue_for
+from app.services.process_identity import this_process
 from app.settings import Settings
-from app.worker.insisting import insist
+from app.worker.database_retry import insist
+from app.worker.sandbox_check import REFUSED, Walls
 from app.worker.scratch import scratch_folder, touch
 from app.worker.slot import Slot, Surroundings
-from app.worker.walls import REFUSED, Walls
 
 GRACE_S = 8.0
 """How long running jobs may take to finish after SIGTERM before they are given back."""
@@ -113,7 +114,7 @@ class _Presence:
         try:
             with UNWRITTEN.taken() as changes, self._database.write() as session:
                 workers.seen(session, self.owner)
-                figures.add(session, changes)
+                metrics.add(session, changes)
             touch(scratch)
         except Exception:
             log.exception("presence could not be renewed")
@@ -122,7 +123,7 @@ class _Presence:
         try:
             with UNWRITTEN.taken() as changes, self._database.write() as session:
                 workers.leave(session, self.owner)
-                figures.add(session, changes)
+                metrics.add(session, changes)
         except Exception:
             log.exception("the end could not be told")
 

@@ -22,16 +22,16 @@ from threading import Event, Thread
 import structlog
 from sqlalchemy.orm import Session
 
-from app import figures
-from app.clients.bells import Bells, Waiting
+from app import metrics
+from app.clients.wakeups.local_sockets import Bells, Waiting
 from app.db import Database
 from app.errors import LeaseLost
 from app.models import SubmissionKind
-from app.services import grading
-from app.services.grading import GradingOrder
-from app.services.jobs import MAX_ATTEMPTS, GradingQueue, Lease
-from app.worker.insisting import PATIENCE_S, insist, is_away
-from app.worker.walls import Walls, WallsBroken
+from app.services.grading import recording
+from app.services.grading.queue import MAX_ATTEMPTS, GradingQueue, Lease
+from app.services.grading.recording import GradingOrder
+from app.worker.database_retry import PATIENCE_S, insist, is_away
+from app.worker.sandbox_check import Walls, WallsBroken
 from graders.faults import MachineFault
 from graders.grader import Grader
 from graders.question import Question
@@ -192,7 +192,7 @@ class Slot(Thread):
                     return
                 # A GraderFault, or what nobody foresaw: ours in either case, never the student's.
                 self._faults += isinstance(fault, MachineFault)
-                figures.grader_failed()
+                metrics.grader_failed()
                 log.exception("grading failed")
                 self._retry_or_give_up(lease, again=not isinstance(fault, LastingFault))
             finally:
@@ -213,7 +213,7 @@ class Slot(Thread):
         structlog.contextvars.bind_contextvars(run=order.run_id, request=order.request_id)
         report = self._judged(grader, order)
         queue, owner = self._around.queue, self._around.owner
-        self._write(lambda session: grading.record(session, lease, order, report, queue=queue, worker=owner))
+        self._write(lambda session: recording.record(session, lease, order, report, queue=queue, worker=owner))
         self._faults = 0
         self._ring(lease, "graded")
         _note(order, report)
@@ -229,7 +229,7 @@ class Slot(Thread):
                 raise LastingFault("this account has had several") from fault
             if isinstance(fault, MachineFault):
                 raise
-            figures.grader_failed()
+            metrics.grader_failed()
             log.exception("grading failed, and is tried with the same seed")
         try:
             return _judge(grader, order)
@@ -240,15 +240,15 @@ class Slot(Thread):
 
     def _has_had_its_faults(self, account_id: str) -> bool:
         with self._around.database.read() as session:
-            return grading.has_had_its_faults(session, account_id)
+            return recording.has_had_its_faults(session, account_id)
 
     def _count_restarts(self, grader: Grader) -> None:
-        figures.warm_processes_restarted(grader.restarts - self._restarts)
+        metrics.warm_processes_restarted(grader.restarts - self._restarts)
         self._restarts = grader.restarts
 
     def _begin(self, lease: Lease) -> GradingOrder:
         with self._around.database.read() as session:
-            return grading.begin(session, lease)
+            return recording.begin(session, lease)
 
     def _write(self, deed: Callable[[Session], None], *, patience_s: float = PATIENCE_S) -> None:
         """Do in a transaction of its own what is harmless to do twice, although the database may be away."""
@@ -270,7 +270,7 @@ class Slot(Thread):
 
     def _give_up(self, lease: Lease) -> None:
         queue, owner = self._around.queue, self._around.owner
-        self._write(lambda session: grading.give_up(session, lease, queue=queue, worker=owner))
+        self._write(lambda session: recording.give_up(session, lease, queue=queue, worker=owner))
         log.warning("gave up")
         self._ring(lease, "graded")
 
@@ -287,7 +287,7 @@ class Slot(Thread):
 def _note(order: GradingOrder, report: Report) -> None:
     """Tell those who watch; nothing of what the student wrote, nor of what it did."""
     phases = {"queued": order.queued_ms, "run": report.timing_ms.run, "judge": report.timing_ms.judge}
-    figures.graded(**phases)
+    metrics.graded(**phases)
     log.info("graded", verdict=report.verdict.value, **{f"{name}_ms": round(took, 1) for name, took in phases.items()})
 
 

@@ -13,7 +13,7 @@ from typing import Self
 import structlog
 
 from app.settings import Settings
-from app.worker.walls import REFUSED
+from app.worker.sandbox_check import REFUSED
 
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 10.0

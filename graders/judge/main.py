@@ -2,7 +2,7 @@
 What a judge's process does: it opens its exercise, and forks for each submission. The fork rehearses while there is
 time, judges the one submission, and is gone with all that came of it.
 
-`graders.judge.course` is how a submission is judged.
+`graders.judge.session` is how a submission is judged.
 """
 
 import gc
@@ -14,17 +14,18 @@ from typing import Any
 
 import torch
 
-from graders import forking, wire
-from graders.forking import Nested
-from graders.judge import rehearsal
-from graders.judge.claimed import ClaimRefused
-from graders.judge.compilation import Exercise, for_judge, for_student
-from graders.judge.course import Judge
+from graders.judge import warmup
+from graders.judge.code.compilation import Exercise, for_judge, for_student
+from graders.judge.session import Judge
 from graders.judge.survey import survey
+from graders.judge.values.decode_observation import ClaimRefused
+from graders.protocol import frames
+from graders.protocol.frames import Frame, FrameType
 from graders.sandbox import descriptors, privileges
 from graders.student import main as student
 from graders.task import Task
-from graders.wire import Frame, FrameType
+from graders.zygote import forking
+from graders.zygote.forking import Nested
 
 _REHEARSALS = 10
 _GARBAGE = 100_000  # objects made and not freed before cycles are looked for: in most verdicts, never
@@ -34,7 +35,7 @@ def warm_up() -> None:
     """Do once what every run would do at first, the student's part of it too."""
     student.warm_up()
     for _ in range(_REHEARSALS):
-        rehearsal.rehearse()
+        warmup.rehearse()
 
 
 def underway() -> bool:
@@ -48,14 +49,14 @@ def main(inlet: int, outlet: int, nested: Nested) -> None:
 
     But for the last, it runs nothing of an author's or a student's itself, so that it can do without the last wall.
     """
-    order = wire.receive(inlet)
+    order = frames.receive(inlet)
     if order.type is FrameType.COMPILE:
         nested.confine()
-        wire.send(outlet, _compiled(Task.from_json(order.body["task"])))
+        frames.send(outlet, _compiled(Task.from_json(order.body["task"])))
         return
     if order.type is FrameType.SURVEY:
         nested.confine()
-        wire.send(outlet, Frame(FrameType.SURVEYED, survey(Task.from_json(order.body["task"]))))
+        frames.send(outlet, Frame(FrameType.SURVEYED, survey(Task.from_json(order.body["task"]))))
         return
     judge = Judge(_exercise(order))
     gc.freeze()
@@ -86,12 +87,12 @@ def _judge(judge: Judge) -> None:
     gc.set_threshold(_GARBAGE)
     torch.get_num_threads()  # as torch itself wants it done in a fork
     random.seed()
-    if not wire.waiting(descriptors.INLET):
-        rehearsal.rehearse()
-    amiss = _begun(judge, wire.receive(descriptors.INLET).body)
-    while (frame := wire.receive(descriptors.INLET)).type is not FrameType.END:  # or the parent could not go on
+    if not frames.waiting(descriptors.INLET):
+        warmup.rehearse()
+    amiss = _begun(judge, frames.receive(descriptors.INLET).body)
+    while (frame := frames.receive(descriptors.INLET)).type is not FrameType.END:  # or the parent could not go on
         amiss = amiss or _taken(judge, frame)
-    wire.send(descriptors.OUTLET, Frame(FrameType.OUTCOME, amiss or _tried(judge.outcome)))
+    frames.send(descriptors.OUTLET, Frame(FrameType.OUTCOME, amiss or _tried(judge.outcome)))
 
 
 def _exercise(order: Frame) -> Exercise:

@@ -8,7 +8,7 @@ is right there and wrong here is told together with the sizes that bring it out.
 from typing import Any
 
 from graders.judge.checks import judge
-from graders.judge.explain import explain
+from graders.judge.feedback.explanations import explain
 from graders.judge.trial import TIME_LIMIT, Outcome, Trial
 from graders.report import CheckResult, CheckStatus, StudentError, TensorShape
 from graders.task import Check, Task

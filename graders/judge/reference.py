@@ -18,17 +18,17 @@ from typing import Any
 
 import torch
 
-from graders.judge.claimed import Claim, Made, read
-from graders.judge.compare import Terms
-from graders.judge.condition import Noise, condition
-from graders.judge.dependence import made_from, serves
-from graders.judge.plausible import plausible
-from graders.student import claims, main_module
+from graders.code_cache import Texts
+from graders.judge.code.data_flow import made_from, serves
+from graders.judge.values.compare import Terms
+from graders.judge.values.condition import Noise, condition
+from graders.judge.values.decode_observation import Claim, Made, read
+from graders.judge.values.plausible import plausible
+from graders.student import main_module, observation
 from graders.student.execution import Ended, Program, assigned, graphs_kept
 from graders.student.main_module import FILE
 from graders.student.probe import Probe, graph_was_freed, run
 from graders.task import Task
-from graders.texts import Texts
 
 _ADOPT = "__adopt__"
 EXACT = 0  # in the place of a sample's number: nothing is changed
@@ -108,7 +108,7 @@ class Adoption:
         """The value to go on with instead of `value`."""
         made = self._made[name]
         assert made.tensor is not None  # noqa: S101  only readable values are adopted
-        own, _ = claims.table_of(value)
+        own, _ = observation.table_of(value)
         if self._same_shape and (own is None or tuple(own.shape) != made.shape):
             raise OtherShape(name)
         learns = made.tensor.is_floating_point() and (own is None or own.requires_grad or made.kind == "tensor")
@@ -273,7 +273,7 @@ class Reference:
 
         def changed(sample: int) -> torch.Tensor | None:
             found = self.given(given, of=of, sample=sample)
-            return claims.table_of(found[0].get(of))[0] if found is not None else None
+            return observation.table_of(found[0].get(of))[0] if found is not None else None
 
         return lambda samples: condition(changed, samples)
 
@@ -330,14 +330,14 @@ class Reference:
         for name in given:
             leaf = adoption.leaves.get(name)
             if leaf is None:
-                leaf, _ = claims.table_of(names.get(name))
+                leaf, _ = observation.table_of(names.get(name))
             if leaf is not None:
                 yield name, leaf
 
     def _cotangent(self, shape: tuple[int, ...], seed: int) -> torch.Tensor:
         """The random r, drawn once for all outputs of a shape."""
         if (shape, seed) not in self._cotangents:
-            self._cotangents[shape, seed] = claims.cotangent(shape, seed)
+            self._cotangents[shape, seed] = observation.cotangent(shape, seed)
         return self._cotangents[shape, seed]
 
     def variant(self, code: str, seed: int) -> Claim | None:
@@ -352,6 +352,6 @@ class Reference:
         if any(one["type"] == OtherShape.__name__ for one in (ended.fault, *ended.probed.values()) if one):
             return None
         names.pop(_ADOPT, None)
-        frame = claims.claim(names, order, ended)
-        found = claims.gradient_frame(claims.gradients(names, order["gradients"], seed))
+        frame = observation.claim(names, order, ended)
+        found = observation.gradient_frame(observation.gradients(names, order["gradients"], seed))
         return read(order, frame, found)

@@ -15,17 +15,17 @@ from typing import Any
 
 import torch
 
+from graders.code_cache import Texts
 from graders.faults import GraderFault
 from graders.judge import outcome
-from graders.judge.claimed import read
-from graders.judge.printed import printed
+from graders.judge.feedback.printed_check import printed
 from graders.judge.reference import Names, Programs, Reference, Start
 from graders.judge.trial import Trial
-from graders.setup import Setup, told
-from graders.student import claims, main_module
+from graders.judge.values.decode_observation import read
+from graders.starting_code import Setup, told
+from graders.student import main_module, observation
 from graders.student.execution import Ended
 from graders.task import Task
-from graders.texts import Texts
 from graders.trials import Draw, candidates
 
 CANDIDATES, SOLVED = 400, 100
@@ -111,7 +111,7 @@ class _Surveyor:
         same = {one.name for one in self._task.inputs if _same(lesson[one.name], names[one.name])}
         sizes = dict(one for name, value in values.items() if (one := _size(name, value)) is not None)
         named = [*(one.name for one in self._task.inputs), *(one.name for one in self._task.outputs)]
-        tensors = {name: claims.table_of(solved.get(name))[0] for name in named}
+        tensors = {name: observation.table_of(solved.get(name))[0] for name in named}
         axes = {
             (name, axis): size
             for name, tensor in tensors.items()
@@ -136,7 +136,7 @@ class _Surveyor:
             return []
         start, order = Start(lesson), self._task.student_part()
         ended, names = self._solved(start, Draw({}, seeds=None))
-        claim = read(order, claims.claim(names, order, ended), None)
+        claim = read(order, observation.claim(names, order, ended), None)
         reference = Reference(self._task, start, claim, self._programs, pure=names)
         trial = Trial(
             task=self._task,

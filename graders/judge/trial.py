@@ -9,20 +9,20 @@ from typing import Any
 
 import torch
 
-from graders.judge.claimed import MISSING, Claim, Fault, Made
-from graders.judge.compare import Bound, Terms
-from graders.judge.condition import Noise, condition
-from graders.judge.explain import explain
-from graders.judge.inputs import spoilt_input
-from graders.judge.plausible import plausible
-from graders.judge.predicates import facts
+from graders.code_cache import Texts
+from graders.judge.code.predicates import facts
+from graders.judge.feedback.explanations import explain
 from graders.judge.reference import Names, Reference
+from graders.judge.values.compare import Bound, Terms
+from graders.judge.values.condition import Noise, condition
+from graders.judge.values.decode_observation import MISSING, Claim, Fault, Made
+from graders.judge.values.inputs import spoilt_input
+from graders.judge.values.plausible import plausible
 from graders.report import CheckStatus
-from graders.student import claims
+from graders.student import observation
 from graders.student.execution import assigned
 from graders.student.probe import ProbeTimeLimit
 from graders.task import Output, Task
-from graders.texts import Texts
 
 TIME_LIMIT = ProbeTimeLimit.__name__
 _NOT_THERE = "What this looks at could not be made, so it was not tried."
@@ -113,7 +113,7 @@ class Trial:
     def expected_shape(self, name: str) -> tuple[int, ...]:
         """The shape that the solution gives an output, all by itself."""
         value = self.pure.get(name)
-        tensor, _ = claims.table_of(value)
+        tensor, _ = observation.table_of(value)
         return tuple(tensor.shape) if tensor is not None else ()
 
     def absent(self, name: str) -> Outcome | None:
@@ -238,7 +238,7 @@ class Trial:
             text: the expression.
             more: facts that this trial by itself does not show.
 
-        Outputs are tensors (tables too) or plain values; `graders.judge.predicates` lists the facts.
+        Outputs are tensors (tables too) or plain values; `graders.judge.code.predicates` lists the facts.
 
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.
@@ -278,7 +278,7 @@ class Trial:
         leaf = changed[to].detach().clone().requires_grad_()
         try:
             value = eval(expression(text, self.texts), changed | {to: leaf})  # noqa: S307
-            r = claims.cotangent(tuple(value.shape), self.seed).to(value.dtype)
+            r = observation.cotangent(tuple(value.shape), self.seed).to(value.dtype)
             (gradient,) = torch.autograd.grad(value, leaf, noise.on(r) if sample else r)
         except Exception:  # noqa: BLE001  the student's outputs need not fit it
             return None
@@ -318,7 +318,7 @@ class Trial:
         if not spoilt:
             return None
         made = self.claim.inputs.get(name, MISSING)
-        was = claims.table_of(self.names.get(name))[0]
+        was = observation.table_of(self.names.get(name))[0]
         now = f"it now has the shape {list(made.shape)}" if made.kind == "tensor" else "it is no tensor any more"
         if was is not None and made.kind == "tensor" and tuple(was.shape) == made.shape:
             now = "its numbers are no longer those it had"

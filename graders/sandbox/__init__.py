@@ -5,23 +5,23 @@ Theory of operation
 ===================
 
 Processes. The trusted parent (a slot of the worker) has two warm processes ("zygotes",
-`graders.zygote`), one for students' code and one for judges: torch imported, an empty environment,
+`graders.zygote.__main__`), one for students' code and one for judges: torch imported, an empty environment,
 one thread, no secret, and neither ever runs a student's or an author's line. For each submission
 a fork of the first is made, mostly ahead of time; for each exercise one of the second, which opens it
-and is forked again for each submission (`graders.judges`). A fork raises its walls
+and is forked again for each submission (`graders.pool.judge_pool`). A fork raises its walls
 (`graders.sandbox.walls`), runs a sample of ours to touch the pages it will need
-(`graders.student.rehearsal`), and only then reads its order. So a run can never lower what was there
+(`graders.student.warmup`), and only then reads its order. So a run can never lower what was there
 before its first byte, and what a judge knows is not in any student's memory, not even as a page
 shared with the parent.
 
 Pipes. Parent and zygote speak over one socket, which every fork closes first. A run has five
 descriptors (`descriptors`): /dev/null, one pipe for what it prints, one for its orders, one for its
 frames, and Landlock's rules until they are in force. Frames are bounded by their header before a
-byte of them is read (`graders.wire`); what is inside is opened by the judge alone, behind its own
+byte of them is read (`graders.protocol.frames`); what is inside is opened by the judge alone, behind its own
 walls, and what the judge says is read field by field by the parent (`graders.grader`).
 
 Texts. An author's texts are compiled once, by a judge's run of its own that is given the exercise
-and nothing else (`graders.judge.compilation`). The parent keeps what it hands over as bytes, and only
+and nothing else (`graders.judge.code.compilation`). The parent keeps what it hands over as bytes, and only
 later runs of the same exercise open them, behind their walls: no warm process ever does, and a
 student's run is sent no more than the starting code and the probe, which it has to run anyway.
 
@@ -73,8 +73,8 @@ takes 2 ms to make one, and a process group does what we want of it.
 Nothing survives. A student's fork ends with its run, so threads, timers, exit hooks, patched modules
 and set flags are gone with its memory, and so does a judge's. What outlives a submission has run no code
 of it, nor an author's text. After a run that did not end cleanly the zygote must answer;
-if it does not, or has died, or has made 5000 forks, it is replaced (`graders.places`).
+if it does not, or has died, or has made 5000 forks, it is replaced (`graders.pool.process_pool`).
 
-Required are seccomp and Landlock; `graders.proof` tries all of it in a real run before a worker
+Required are seccomp and Landlock; `graders.sandbox.self_test` tries all of it in a real run before a worker
 grades the first submission, and the worker refuses to go on if a deed gets through.
 """

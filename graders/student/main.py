@@ -1,7 +1,7 @@
 """
 What a student's process does from its first moment: rehearse while there is time, then run what is ordered.
 
-`graders.student.course` is what happens with the student's code.
+`graders.student.session` is what happens with the student's code.
 """
 
 import gc
@@ -14,12 +14,12 @@ import numpy as np
 import torch
 import torch._dynamo  # seconds, which the first optimiser or checkpoint of a run would take else
 
-from graders import wire
-from graders.student import execution, rehearsal
-from graders.student.course import StudentRun
+from graders.code_cache import Texts
+from graders.protocol import frames
+from graders.protocol.frames import Frame, FrameType
+from graders.student import execution, warmup
 from graders.student.process_state import ProcessState
-from graders.texts import Texts
-from graders.wire import Frame, FrameType
+from graders.student.session import StudentRun
 
 _REHEARSALS = 10  # Python takes eight to know that a piece of code is hot
 
@@ -29,7 +29,7 @@ def warm_up() -> None:
     torch.set_num_threads(1)
     _seed_only_what_is_there()
     for _ in range(_REHEARSALS):
-        rehearsal.rehearse()
+        warmup.rehearse()
     np.zeros(2)
     torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]).zero_grad()
 
@@ -53,24 +53,24 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     """Run all trials of the job that comes in on `inlet`."""
     gc.disable()  # but while the student's code runs
     torch.get_num_threads()  # as torch itself wants it done in a fork
-    if not wire.waiting(inlet):
-        rehearsal.rehearse()
+    if not frames.waiting(inlet):
+        warmup.rehearse()
     random.seed()
     torch.default_generator.manual_seed(int.from_bytes(os.urandom(7), "little"))
     sys.argv = ["main.py"]
     sys.orig_argv = ["python", "main.py"]
     state = ProcessState()
-    order = wire.receive(inlet)
+    order = frames.receive(inlet)
 
     def ready() -> None:
-        wire.send(outlet, Frame(FrameType.READY, {}))
+        frames.send(outlet, Frame(FrameType.READY, {}))
         _UNDERWAY.append(True)
 
     def probing() -> None:
-        wire.send(outlet, Frame(FrameType.PROBING, {}))
+        frames.send(outlet, Frame(FrameType.PROBING, {}))
 
     def leaving(line: int) -> None:
-        wire.send(outlet, Frame(FrameType.LEFT, {"line": line}))
+        frames.send(outlet, Frame(FrameType.LEFT, {"line": line}))
 
     def compiled() -> execution.Program:
         return execution.Program(order.body["source"], leaving=leaving)
@@ -79,15 +79,15 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     run = StudentRun(order.body, compiled, ready=ready, probing=probing, texts=texts, state=state)
     trial: dict[str, Any] | None = order.body["trial"]
     while trial is not None:
-        wire.send(outlet, run.execute(trial))
+        frames.send(outlet, run.execute(trial))
         run.look_for_blind()
-        probe = wire.receive(inlet)
-        wire.send(outlet, run.gradients(probe.body["seed"]))
+        probe = frames.receive(inlet)
+        frames.send(outlet, run.gradients(probe.body["seed"]))
         if run.is_blind:
-            wire.send(outlet, run.again(probe.body["seed"]))
-            wire.send(outlet, run.gradients_again(probe.body["seed"]))
+            frames.send(outlet, run.again(probe.body["seed"]))
+            frames.send(outlet, run.gradients_again(probe.body["seed"]))
         run.rest()
-        trial = wire.receive(inlet).body.get("trial")
+        trial = frames.receive(inlet).body.get("trial")
 
 
 _UNDERWAY: list[bool] = []

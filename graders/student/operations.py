@@ -14,7 +14,7 @@ from typing import Any
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graders.observation_schema import MAX_CALLS, MAX_NAME_CHARS
+from graders.protocol.observation_schema import MAX_CALLS, MAX_NAME_CHARS
 
 _MODULES = {"_VariableFunctionsClass": "torch", "TensorBase": "torch.Tensor", "Tensor": "torch.Tensor"}
 

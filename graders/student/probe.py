@@ -28,8 +28,8 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
+from graders.code_cache import Texts
 from graders.student.execution import Ended, Fault, Program, assigned
-from graders.texts import Texts
 
 _PROBE = "<probe>"
 _SHARE = 1 / 3

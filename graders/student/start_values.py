@@ -29,9 +29,9 @@ from typing import Any
 
 import torch
 
-from graders.student.claims import PLAIN, table_of
 from graders.student.execution import Fault, Program
 from graders.student.main_module import FILE
+from graders.student.observation import PLAIN, table_of
 from graders.student.probe import Probe, ProbeNames
 
 SMALLEST, LARGEST = 1e-4, 1e4  # of the middle number of a table, signs aside

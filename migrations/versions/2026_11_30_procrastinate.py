@@ -17,7 +17,7 @@ depends_on = None
 
 SCHEMA = Path(__file__).parent.parent / "procrastinate-3.10.sql"
 
-# As `app.services.procrastinate_jobs` has them.
+# As `app.services.grading.procrastinate_queue` has them.
 HAND_OVER = """
 UPDATE job SET
     state = 'queued', lease_owner = NULL, lease_token = NULL, lease_until = NULL,

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from app.db import Database
-from app.services import accounts
+from app.services.accounts import access
 from app.settings import ROOT
 
 # Chromium talks to nobody but the server under test.
@@ -140,8 +140,8 @@ def sign_in(open_page: OpenPage, data_folder: Path) -> SignIn:
 
     def enter(email: str, role: str, screen: str = "light") -> Page:
         with Database(f"sqlite:///{data_folder / 'kelolo.db'}").write() as session:
-            accounts.add_user(session, email=email, role=role)
-            link = f"/sign-in/{accounts.create_link(session, email=email)}"
+            access.add_user(session, email=email, role=role)
+            link = f"/sign-in/{access.create_link(session, email=email)}"
         page = open_page(link, **SCREENS[screen])
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(lambda address: "/sign-in/" not in address)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.db import Database
-from app.services import accounts
+from app.services.accounts import access
 from tests.browser.conftest import SCREENS, OpenPage, violations
 
 LOOKS = 120  # a minute
@@ -20,8 +20,8 @@ def test_administrator_sees_that_the_walls_hold(
 ) -> None:
     """From the link over one button to the page, without a fault that axe would find, on every screen."""
     with Database(f"sqlite:///{data_folder / 'kelolo.db'}").write() as session:
-        accounts.add_user(session, email="root@example.org", role="admin")
-        link = f"/sign-in/{accounts.create_link(session, email='root@example.org')}"
+        access.add_user(session, email="root@example.org", role="admin")
+        link = f"/sign-in/{access.create_link(session, email='root@example.org')}"
     page = open_page(link, **SCREENS[screen])
     assert violations(page) == []
     page.get_by_role("button", name="Sign in").click()

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from app.db import Database
-from app.services import accounts, plans
+from app.services.accounts import access
+from app.services.plans import plans
 from tests.browser.conftest import SCREENS, SignIn, violations
 
 PAGES = ["/admin", "/admin/plans", "/admin/users", "/admin/codes", "/admin/tutor", "/admin/audit"]
@@ -19,7 +20,7 @@ def test_pages_of_administrators_are_well_made(sign_in: SignIn, address: str, da
     """No fault that axe would find, with every form open, and nothing wider than the screen."""
     page = sign_in("root@example.org", "admin", screen)
     with Database(f"sqlite:///{data_folder / 'kelolo.db'}").write() as session:
-        user = accounts.add_user(session, email="ada@example.org", role="student")
+        user = access.add_user(session, email="ada@example.org", role="student")
         plans.give_plan(session, user, "pro", by=None, reason="To have something to look at")
     for path in [*PAGES, f"/admin/users/{user.id}"]:
         page.goto(address + path)

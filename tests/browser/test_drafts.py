@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Response, Route, expect
 
 from app.db import Database
-from app.services import accounts
+from app.services.accounts import access
 from tests.browser.conftest import (
     BAD,
     EXERCISE,
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 def link_for(data_folder: Path, email: str) -> str:
     """Return the address that signs somebody in."""
     with Database(f"sqlite:///{data_folder / 'kelolo.db'}").write() as session:
-        accounts.add_user(session, email=email, role="student")
-        return f"/sign-in/{accounts.create_link(session, email=email)}"
+        access.add_user(session, email=email, role="student")
+        return f"/sign-in/{access.create_link(session, email=email)}"
 
 
 HOUR = "an_hour_of_work = 1"

@@ -5,8 +5,8 @@ from playwright.sync_api import Page, expect
 
 from app.db import Database
 from app.models import Account, Period, Rule
-from app.services import plans
-from app.services.plans import Limit
+from app.services.plans import plans
+from app.services.plans.plans import Limit
 from tests.browser.conftest import BAD, SCREENS, OpenPage, SignIn, violations, write
 
 pytestmark = pytest.mark.xdist_group("browser")

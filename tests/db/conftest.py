@@ -11,9 +11,9 @@ from sqlalchemy import text
 
 from app.db import Database
 from app.models import Account, Exercise, ExerciseVersion, Role, Submission
-from app.services.jobs import GradingQueue, Lease, LeaseQueue
-from app.services.procrastinate_jobs import ProcrastinateQueue
-from app.services.submissions import Sending, submit
+from app.services.grading.procrastinate_queue import ProcrastinateQueue
+from app.services.grading.queue import GradingQueue, Lease, LeaseQueue
+from app.services.submissions.submissions import Sending, submit
 from graders.report import Report, Timing, Verdict
 from graders.task import Check, Output, Task
 

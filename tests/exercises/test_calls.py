@@ -8,11 +8,11 @@ import pytest
 
 from app.authoring import Exercise, load_exercise
 from graders.grader import Grader
-from graders.observation_schema import ObservationRefused, ObservationSchema
+from graders.protocol.observation_schema import ObservationRefused, ObservationSchema
 from graders.operations import operation, operations
 from graders.report import Report
 from graders.task import Task
-from graders.wire import Frame, FrameType
+from graders.protocol.frames import Frame, FrameType
 
 TEXT = """\
 format: 1

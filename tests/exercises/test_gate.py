@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring import Exercise, ExerciseFaults, Question, load_exercise, selftest
-from app.authoring import findings as gate
+from app.authoring import Exercise, ExerciseFaults, Question, load_exercise
+from app.authoring.proof import self_test
+from app.authoring.proof import findings as gate
 from app.settings import ROOT
 from graders.grader import Grader
 
@@ -78,7 +79,7 @@ def test(grader: Grader, tmp_path: Path) -> Test:
         (tmp_path / "exercise.yaml").write_text(text, encoding="utf-8")
         exercise = load_exercise(tmp_path)
         assert isinstance(exercise, Exercise)
-        return selftest.SelfTest(exercise, grader, seeds=seeds, progress=lambda *_: None).run()
+        return self_test.SelfTest(exercise, grader, seeds=seeds, progress=lambda *_: None).run()
 
     return tested
 
@@ -93,9 +94,9 @@ def test_what_is_shipped_may_be_published(grader: Grader, folder: Path) -> None:
     """Every exercise passes its own gate, with one seed."""
     exercise = load_exercise(folder)
     tested = (
-        selftest.tested_question(exercise)
+        self_test.tested_question(exercise)
         if isinstance(exercise, Question)
-        else selftest.SelfTest(exercise, grader, seeds=1, progress=lambda *_: None).run()
+        else self_test.SelfTest(exercise, grader, seeds=1, progress=lambda *_: None).run()
     )
     assert not findings(tested)
 

@@ -59,9 +59,9 @@ CATEGORIES = {
     "CATEGORY_NOT_WORD": r"\W",
 }
 MADE_OF_FILES = {
-    "app/services/tutor/questions.py",
-    "app/services/tutor/knowledge.py",
-    "graders/judge/explain.py",  # a list of rules, over at most 500 characters
+    "app/services/tutor/offline/intents.py",
+    "app/services/tutor/offline/knowledge.py",
+    "graders/judge/feedback/explanations.py",  # a list of rules, over at most 500 characters
 }
 """Here patterns come from a file beside them, and are held by a cached function."""
 

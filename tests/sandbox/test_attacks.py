@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.errors import SourceRefused
-from app.services.sources import checked_source
+from app.services.submissions.source_checks import checked_source
 from graders.grader import Grader
 from graders.report import Report
 

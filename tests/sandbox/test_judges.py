@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from graders import judges
 from graders.faults import GraderFault
 from graders.grader import Grader
+from graders.pool import judge_pool
 from graders.report import Report, Timing, Verdict
 from graders.task import Check, Input, Output, Task, WrongVariant
 
@@ -76,14 +76,14 @@ def test_judge_is_not_kept_after_a_run_that_did_not_end_as_it_should(grader: Gra
 
 def test_judge_is_replaced_after_its_share(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """However well it is, it does not live for ever."""
-    monkeypatch.setattr(judges, "SUBMISSIONS_BEFORE_NEW", 2)
+    monkeypatch.setattr(judge_pool, "SUBMISSIONS_BEFORE_NEW", 2)
     task = dataclasses.replace(TASK, exercise="short-lived")
     assert [begun(grader, task, RIGHT) for _ in range(4)] == [1, 0, 1, 0]
 
 
 def test_judge_that_has_grown_is_replaced(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever an author's texts keep costs forks, and never the machine's memory."""
-    monkeypatch.setattr(judges, "_GROWN_BYTES", -1)
+    monkeypatch.setattr(judge_pool, "_GROWN_BYTES", -1)
     task = dataclasses.replace(TASK, exercise="growing")
     assert begun(grader, task, RIGHT, RIGHT, RIGHT) == 3
 
@@ -213,7 +213,7 @@ def test_kept_judge_says_what_a_new_one_would(
     sources = (RIGHT, others, WRONG, RIGHT, "pass", others, RIGHT)
     kept = [untimed(grader.grade(task, source, seed="1")) for source in sources]
     assert begun(grader, task, RIGHT) == 0
-    monkeypatch.setattr(judges, "SUBMISSIONS_BEFORE_NEW", 1)
+    monkeypatch.setattr(judge_pool, "SUBMISSIONS_BEFORE_NEW", 1)
     begun(grader, task, RIGHT)
     new = [untimed(grader.grade(task, source, seed="1")) for source in sources]
     assert begun(grader, task, RIGHT) == 1
@@ -246,7 +246,7 @@ def descriptors() -> dict[str, int]:
     for path in Path("/proc").iterdir():
         try:
             command = (path / "cmdline").read_bytes()
-            if b"graders/zygote.py" in command and b"bwrap" not in command.split(b"\0")[0]:
+            if b"graders/zygote/__main__.py" in command and b"bwrap" not in command.split(b"\0")[0]:
                 found[path.name] = len(list((path / "fd").iterdir()))
         except OSError:
             continue

@@ -5,8 +5,8 @@ from ruamel.yaml import YAML
 
 from app.authoring import Exercise
 from app.db import Database
-from app.services.tutor.questions import Kind, kind_of
-from app.services.tutor.retrieval import answer_to
+from app.services.tutor.offline.engine import answer_to
+from app.services.tutor.offline.intents import Kind, kind_of
 from benchmarks.giveaways import given_away
 from benchmarks.tutor import FOLDER, context_of, exercise, lessons, situations, text_of, with_passages
 

@@ -6,8 +6,8 @@ import pytest
 
 from app.authoring import load_code_exercise
 from app.clients.tutor.hosted import HostedEngine
-from app.services.tutor.guard import Allowed, Reference
-from app.services.tutor.held import Watch, guarded
+from app.services.tutor.leak_guard.guard import Allowed, Reference
+from app.services.tutor.leak_guard.stream_filter import Watch, guarded
 from tests.conftest import MAIN_EXERCISE
 from tests.tutor import provider as say
 from tests.tutor.asking import QUICK, Finish, MakeContext, endpoint

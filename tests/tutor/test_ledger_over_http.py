@@ -20,8 +20,8 @@ from sqlalchemy import func, select
 
 from app.db import Database
 from app.models import MessageState, TutorMessage, TutorPolicy
-from app.services import accounts
-from app.services.exercises import import_course
+from app.services.accounts import access
+from app.services.exercises.catalogue import import_course
 from tests.conftest import first_course, run_apart
 from tests.tutor.provider import Provider, Share, answers, hangs
 
@@ -85,8 +85,8 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     database = Database(url)
     with database.write() as session:
         import_course(session, first_course())
-        accounts.add_user(session, email="student@example.org", role="student")
-        token = accounts.create_token(session, email="student@example.org")
+        access.add_user(session, email="student@example.org", role="student")
+        token = access.create_token(session, email="student@example.org")
         session.get_one(TutorPolicy, 1).month_token_ceiling = 10**9
     database.dispose()
     with Provider() as provider:

@@ -6,7 +6,7 @@ import pytest
 
 from app.clients.tutor.port import Exchange, Piece, TutorContext
 from app.db import Database
-from app.services.tutor.retrieval import RetrievalEngine
+from app.services.tutor.offline.engine import RetrievalEngine
 from benchmarks.tutor import (
     FOLDER,
     QUESTIONS,

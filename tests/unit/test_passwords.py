@@ -15,9 +15,9 @@ from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.errors import PasswordRefused, SignInBusy
-from app.services import passwords
-from app.services.argon2_apart import ApartHasher
-from app.services.passwords import AT_ONCE, WAITING, checked, make_hash, verify
+from app.services.accounts import passwords
+from app.services.accounts.password_hashing import ApartHasher
+from app.services.accounts.passwords import AT_ONCE, WAITING, checked, make_hash, verify
 
 EMAIL = "ada.lovelace@example.org"
 

@@ -3,7 +3,7 @@
 import pytest
 from starlette.requests import Request
 
-from app.web.rates import place_of
+from app.web.limits.rate_limits import place_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from threading import Event
 from types import SimpleNamespace
 from typing import cast
 
-from app.clients.bells import WorkerBell
-from app.services.jobs import Lease
+from app.clients.wakeups.local_sockets import WorkerBell
+from app.services.grading.queue import Lease
 from app.worker.slot import Slot, Surroundings
 from graders.grader import Grader
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.web.browser_names import browser_name
-from app.web.forms import local
+from app.web.accounts.browser_names import browser_name
+from app.web.http.forms import local
 
 
 @pytest.mark.parametrize("path", ["/", "/account", "/exercises/a?b=c#d"])

@@ -12,10 +12,11 @@ from starlette.testclient import TestClient
 from app.authoring import load_course
 from app.db import Database
 from app.main import create_app
-from app.services import accounts, grading
-from app.services.exercises import import_course
+from app.services.accounts import access
+from app.services.exercises.catalogue import import_course
+from app.services.grading import recording
 from app.settings import ROOT, Settings
-from app.web.site import Site
+from app.web.http.site import Site
 from graders.report import (
     CheckResult,
     CheckStatus,
@@ -85,8 +86,8 @@ def token(site: Site) -> Callable[..., dict[str, str]]:
 
     def make(email: str = "student@example.org", role: str = "student") -> dict[str, str]:
         with site.database.write() as session:
-            accounts.add_user(session, email=email, role=role)
-            return {"Authorization": f"Bearer {accounts.create_token(session, email=email)}"}
+            access.add_user(session, email=email, role=role)
+            return {"Authorization": f"Bearer {access.create_token(session, email=email)}"}
 
     return make
 
@@ -108,13 +109,13 @@ class Worker:
         with self.site.database.write() as session:
             lease = self.site.queue.claim(session, owner="elsewhere/0:1:1")
             assert lease is not None
-            return lease, grading.begin(session, lease)
+            return lease, recording.begin(session, lease)
 
     def record(self, claim: tuple[Any, Any], report: Report) -> None:
         """Record what came of it."""
         lease, order = claim
         with self.site.database.write() as session:
-            grading.record(session, lease, order, report, queue=self.site.queue, worker="elsewhere")
+            recording.record(session, lease, order, report, queue=self.site.queue, worker="elsewhere")
 
     def grade(self, report: Report) -> None:
         """Do both for the next job."""

@@ -7,6 +7,6 @@ is exchanged for it in one step and kept under another name. So whatever breaks,
 one or a whole new one, and never half of either.
 """
 
-from app.clients.backups.refusals import BackupRefused
+from app.clients.backups.errors import BackupRefused
 
 __all__ = ["BackupRefused"]

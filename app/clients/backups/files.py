@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from app.clients.backups.refusals import BackupRefused
+from app.clients.backups.errors import BackupRefused
 
 SUM_ENDING = ".sha256"
 SPARE_BYTES = 16 * 1024 * 1024

@@ -21,8 +21,8 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL
 
+from app.clients.backups.errors import BackupRefused
 from app.clients.backups.files import require_room
-from app.clients.backups.refusals import BackupRefused
 
 MAGIC = b"PGDMP"
 MAINTENANCE = "postgres"

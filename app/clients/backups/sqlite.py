@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from app.clients.backups.errors import BackupRefused
 from app.clients.backups.files import flush, require_room
-from app.clients.backups.refusals import BackupRefused
 
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 10.0

@@ -19,9 +19,10 @@ from app.models import (
     SubmissionKind,
     TutorMessage,
 )
-from app.services import exercises, hints
-from app.services.passages import search_passages
-from app.services.tutor.guard import Allowed, Reference
+from app.services import hints
+from app.services.exercises import catalogue
+from app.services.exercises.passage_search import search_passages
+from app.services.tutor.leak_guard.guard import Allowed, Reference
 
 QUESTION_LIMIT = 2000
 """Characters."""
@@ -88,9 +89,9 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
     Raises:
         NotFound: there is no such exercise.
     """
-    version = exercises.current_version(session, exercise_id)
+    version = catalogue.current_version(session, exercise_id)
     content = version.content
-    lesson = exercises.lesson_of(session, exercise_id)
+    lesson = catalogue.lesson_of(session, exercise_id)
     source, report = last_attempt(session, account, exercise_id)
     ladder = hints.ladder_of(session, account=account, exercise_id=exercise_id, report=report)
     opened = tuple(hint.text for hint in ladder.opened)

@@ -24,9 +24,9 @@ from app.clock import utc_now
 from app.db import new_id, upsert
 from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, QuestionRefused, QuotaSpent, TutorFailing
 from app.models import Account, MessageState, Period, Rule, TokenMonth, TutorMessage, TutorPolicy
-from app.services import usage
-from app.services.owners import dead_among
-from app.services.usage import Quota, Taken
+from app.services.plans import quotas
+from app.services.plans.quotas import Quota, Taken
+from app.services.process_identity import dead_among
 
 LEASE_S = 180
 """Longer than any answer may take, so that a reservation is never released under one that is alive."""
@@ -155,9 +155,9 @@ def release(session: Session, reservation: Reservation, *, reason: str, tokens: 
     _settle_tokens(session, message)
     if message.charged:
         taken = Taken({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
-        usage.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, taken)
+        quotas.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, taken)
         if reason not in OURS:
-            usage.count(session, message.account_id, FAILURES, usage.key_of(Period.DAY, utc_now()))
+            quotas.count(session, message.account_id, FAILURES, quotas.key_of(Period.DAY, utc_now()))
     return True
 
 
@@ -203,7 +203,7 @@ def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> 
     if not _change(session, reservation, {"tokens_reserved": most}):
         return False
     message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
-    month = usage.key_of(Period.MONTH, message.reserved_at)
+    month = quotas.key_of(Period.MONTH, message.reserved_at)
     ceiling = policy(session).month_token_ceiling
     session.execute(upsert(session, TokenMonth).values(month=month, reserved=0, spent=0).on_conflict_do_nothing())
     taken = _rows(
@@ -219,7 +219,7 @@ def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> 
 
 def tokens_this_month(session: Session) -> tuple[int, int]:
     """Return the tokens that are reserved and spent in the month that runs now."""
-    row = session.get(TokenMonth, usage.key_of(Period.MONTH, utc_now()), populate_existing=True)
+    row = session.get(TokenMonth, quotas.key_of(Period.MONTH, utc_now()), populate_existing=True)
     return (row.reserved, row.spent) if row else (0, 0)
 
 
@@ -250,11 +250,11 @@ def _charge(session: Session, account: Account, message: TutorMessage) -> None:
     if not account.is_limited:
         return
     _refuse_failing(session, account)
-    taken = usage.take(session, account, Rule.TUTOR_MESSAGES)
+    taken = quotas.take(session, account, Rule.TUTOR_MESSAGES)
     if taken is None:
         if _pending(session, account):
             raise AnswersPending(retry_after_s=PENDING_RETRY_S)
-        raise QuotaSpent(**spent_facts(usage.quota_of(session, account)))
+        raise QuotaSpent(**spent_facts(quotas.quota_of(session, account)))
     message.epochs, message.grant_id = dict(taken.epochs), taken.grant_id
 
 
@@ -272,10 +272,10 @@ def spent_facts(quota: Quota) -> dict[str, Any]:
 
 def _refuse_failing(session: Session, account: Account) -> None:
     now = utc_now()
-    failed = usage.used_in(session, account.id, FAILURES, usage.key_of(Period.DAY, now))
+    failed = quotas.used_in(session, account.id, FAILURES, quotas.key_of(Period.DAY, now))
     most = policy(session).failures_per_day
     if failed >= most:
-        ends = usage.end_of(Period.DAY, now)
+        ends = quotas.end_of(Period.DAY, now)
         raise TutorFailing(rule=FAILURES, limit=most, used=failed, plan="", span="", resets_at=ends)
 
 
@@ -304,7 +304,7 @@ def _settle_tokens(session: Session, message: TutorMessage) -> None:
     """Turn what was set aside for an answer into what it has cost."""
     if not message.tokens_reserved:
         return
-    month = usage.key_of(Period.MONTH, message.reserved_at)
+    month = quotas.key_of(Period.MONTH, message.reserved_at)
     spent = message.tokens_spent
     _rows(
         session,

@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from graders.judge import disclosure, words
 from graders.judge.checks.gradient import arrives, stopped
-from graders.judge.claimed import Made
-from graders.judge.compare import Mismatch, Terms, compare, fits, same_value
+from graders.judge.feedback import descriptions, disclosure
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
-from graders.student import claims
+from graders.judge.values.compare import Mismatch, Terms, compare, fits, same_value
+from graders.judge.values.decode_observation import Made
+from graders.student import observation
 from graders.task import Check
 
 _WANTED = {"floating": "floating-point numbers, float32 or float64", "whole": "whole numbers"}
@@ -71,7 +71,7 @@ def _right(trial: Trial, check: Check) -> Iterator[_Right]:
         run = trial.reference.given(given, of=check.of)
         if run is not None and check.of in run[0]:
             value = run[0][check.of]
-            table = claims.table_of(value)[0] if trial.output(check.of).kind == "table" else None
+            table = observation.table_of(value)[0] if trial.output(check.of).kind == "table" else None
             yield _Right(given, value if table is None else table, trial.reference.terms(given, of=check.of))
     for expression in check.accept:
         try:
@@ -127,8 +127,8 @@ def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mis
     output = trial.output(check.of)
     if mismatch.kind == "shape":
         said = f"`{check.of}` has {disclosure.shape(trial, tuple(actual.shape))}; "
-        said += f"it should be {words.shape(tuple(expected.shape), output.dims)}."
-        return " ".join(filter(None, (said, words.near_miss(actual, expected))))
+        said += f"it should be {descriptions.shape(tuple(expected.shape), output.dims)}."
+        return " ".join(filter(None, (said, descriptions.near_miss(actual, expected))))
     if mismatch.kind == "type":
         wanted = _WANTED.get(output.dtype, output.dtype)
         return f"`{check.of}` holds {str(actual.dtype).removeprefix('torch.')}, but it should hold {wanted}."
@@ -137,7 +137,7 @@ def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mis
         return f"`{check.of}` has the right shape but other numbers."
     if mismatch.kind == "not-finite" and math.isfinite(mismatch.expected):
         return f"`{place}` is {mismatch.actual:.3g}, which is not a finite number. {check.message}".strip()
-    is_, should = words.numbers(mismatch.actual, mismatch.expected, truth=actual.dtype is torch.bool)
+    is_, should = descriptions.numbers(mismatch.actual, mismatch.expected, truth=actual.dtype is torch.bool)
     numbers = f"`{place}` is {is_} and should be {should}"
     said = f"`{check.of}` has the right shape, but {numbers}"
     source = f", going by your own {_sources(check)}" if any(check.given) else ""

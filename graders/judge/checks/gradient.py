@@ -2,9 +2,9 @@
 
 import torch
 
-from graders.judge.claimed import Made
-from graders.judge.compare import compare
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.values.compare import compare
+from graders.judge.values.decode_observation import Made
 from graders.report import CheckStatus
 from graders.task import Check
 

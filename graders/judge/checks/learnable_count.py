@@ -1,9 +1,9 @@
 """How many numbers can learn, each counted once, however many names it has?"""
 
-from graders.judge.claimed import Leaf, Made
-from graders.judge.strided import distinct_numbers
 from graders.judge.trial import Outcome, Trial, failed, passed
-from graders.student import claims
+from graders.judge.values.decode_observation import Leaf, Made
+from graders.judge.values.strided import distinct_numbers
+from graders.student import observation
 from graders.task import Check
 
 
@@ -30,7 +30,7 @@ def count_learnable(tables: list[Made]) -> int:
 
 
 def _expected(trial: Trial, check: Check) -> int:
-    tables = [claims.table_of(trial.pure[name])[0] for name in check.names]
+    tables = [observation.table_of(trial.pure[name])[0] for name in check.names]
     return sum(table.numel() for table in tables if table is not None and table.requires_grad)
 
 

@@ -2,9 +2,9 @@
 
 import torch
 
-from graders.judge import disclosure, words
-from graders.judge.claimed import Made
+from graders.judge.feedback import descriptions, disclosure
 from graders.judge.trial import Outcome, Trial, failed, passed
+from graders.judge.values.decode_observation import Made
 from graders.task import Check
 
 _PRECISE = (torch.float32, torch.float64)
@@ -28,7 +28,7 @@ def _misshapen(trial: Trial, check: Check, made: Made) -> str:
     expected, dims = trial.expected_shape(check.of), trial.output(check.of).dims
     if made.shape == expected:
         return ""
-    found = f"`{check.of}` has {disclosure.shape(trial, made.shape)}, but it should be {words.shape(expected, dims)}."
+    found = f"`{check.of}` has {disclosure.shape(trial, made.shape)}, but it should be {descriptions.shape(expected, dims)}."
     return f"{found} {_swapped(made.shape, expected)}".strip()
 
 

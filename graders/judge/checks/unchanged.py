@@ -2,8 +2,8 @@
 
 import torch
 
-from graders.judge.claimed import MISSING
 from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.values.decode_observation import MISSING
 from graders.task import Check
 
 

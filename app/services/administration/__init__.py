@@ -1,0 +1,1 @@
+"""Administration: users as administrators see and change them, and who is near a limit."""

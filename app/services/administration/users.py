@@ -1,0 +1,278 @@
+"""Users as administrators see them: finding one, all about one, their role, and blocking them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.clock import utc_now
+from app.errors import LastAdmin, NotFound, OwnAccount, RoleRefused
+from app.models import (
+    Account,
+    AccountPlan,
+    ApiToken,
+    BrowserSession,
+    Grant,
+    LimitOverride,
+    Role,
+    Rule,
+    Submission,
+    TutorMessage,
+)
+from app.services import audit
+from app.services.administration.near_limit import current_plans
+from app.services.audit import Change
+from app.services.plans import plans, quotas
+from app.services.plans.plans import Held, Limit
+from app.services.plans.quotas import Quota
+
+GIVEN_ROLES = (Role.STUDENT, Role.INSTRUCTOR, Role.ADMIN)
+
+
+class Order(StrEnum):
+    """How a list of users is sorted."""
+
+    EMAIL = "email"
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which users to look for. What is empty does not narrow."""
+
+    email: str = ""
+    """A part of the address."""
+    role: Role | None = None
+    """None is all but guests."""
+    plan: str = ""
+    blocked: bool | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A user in a list."""
+
+    account: Account
+    held: Held
+    quota: Quota
+
+
+@dataclass(frozen=True)
+class Found:
+    """One page of a list of users."""
+
+    rows: Sequence[Row]
+    total: int
+
+
+@dataclass(frozen=True)
+class Picture:
+    """All that an administrator decides by."""
+
+    account: Account
+    held: Held
+    quota: Quota
+    """Of tutor messages."""
+    limits: dict[Rule, Limit]
+    """What binds the account now."""
+    overrides: dict[Rule, Limit]
+    history: Sequence[AccountPlan]
+    """Plans, the newest first."""
+    grants: Sequence[Grant]
+    """The newest first, spent and expired ones too."""
+    submissions: int
+    active_at: datetime | None
+    """When the account last sent or asked something, or signed in."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What administrators change; two pictures with the same facts look the same to them."""
+        return {
+            "role": self.account.role.value,
+            "blocked_at": self.account.blocked_at.isoformat() if self.account.blocked_at else None,
+            "plan": [self.held.name, self.held.ends_at.isoformat() if self.held.ends_at else None],
+            "overrides": {rule.value: limit.facts for rule, limit in self.overrides.items()},
+            "grants": sorted(one.id for one in self.grants),
+        }
+
+
+def search(session: Session, wanted: Wanted, *, order: Order = Order.EMAIL, limit: int, offset: int = 0) -> Found:
+    """Return a page of users."""
+    sorting: dict[Order, tuple[Any, ...]] = {
+        Order.EMAIL: (Account.email, Account.id),
+        Order.NEWEST: (Account.created_at.desc(), Account.id),
+        Order.OLDEST: (Account.created_at, Account.id),
+    }
+    matching = _matching(wanted)
+    total = session.scalar(select(func.count()).select_from(matching.subquery())) or 0
+    accounts = session.scalars(matching.order_by(*sorting[order]).limit(limit).offset(offset)).all()
+    rows = [Row(one, plans.plan_of(session, one.id), quotas.quota_of(session, one)) for one in accounts]
+    return Found(rows, total)
+
+
+def named(session: Session, name: str) -> Account:
+    """Return the account with this id or this e-mail address. Raises NotFound."""
+    account = None
+    if name.isprintable():  # what PostgreSQL cannot even be asked for is nobody's
+        address = name.strip().lower()
+        account = session.get(Account, name, populate_existing=True) or session.scalar(
+            select(Account).where(Account.email == address)
+        )
+    if account is None:
+        raise NotFound(what="account", name=name)
+    return account
+
+
+def locked(session: Session, name: str) -> Account:
+    """Return an account that nobody else changes until this transaction is over. Raises NotFound."""
+    account = named(session, name)
+    # with the administrators, who may have to be counted (`refuse_last_admin`), and all in one order: if each locked
+    # the account first and the rest later, two who go for each other would wait for ever
+    together = select(Account.id).where(or_(Account.id == account.id, Account.role == Role.ADMIN))
+    session.execute(together.order_by(Account.id).with_for_update(key_share=True))
+    return session.get_one(Account, account.id, populate_existing=True)
+
+
+def picture(session: Session, account: Account) -> Picture:
+    """Return all about an account."""
+    overrides = session.scalars(select(LimitOverride).where(LimitOverride.account_id == account.id))
+    history = select(AccountPlan).where(AccountPlan.account_id == account.id)
+    grants = select(Grant).where(Grant.account_id == account.id)
+    return Picture(
+        account=account,
+        held=plans.plan_of(session, account.id),
+        quota=quotas.quota_of(session, account),
+        limits={rule: plans.limit_of(session, account, rule) for rule in Rule},
+        overrides={one.rule: Limit(one.rule, one.amount, one.period, one.fair_use_per_day) for one in overrides},
+        history=session.scalars(history.order_by(AccountPlan.starts_at.desc(), AccountPlan.id)).all(),
+        grants=session.scalars(grants.order_by(Grant.created_at.desc(), Grant.id)).all(),
+        submissions=session.scalar(select(func.count()).where(Submission.account_id == account.id)) or 0,
+        active_at=_active_at(session, account.id),
+    )
+
+
+def set_role(session: Session, account: Account, role: str, *, by: Account | None, reason: str = "") -> None:
+    """
+    Change what an account may do, from its next request on.
+
+    Raises:
+        RoleRefused: there is no such role to give.
+        NotFound: the account is a guest's, who becomes a student by signing up.
+        OwnAccount: it is the account of `by`.
+        LastAdmin: nobody could administer the site any more.
+    """
+    if role not in GIVEN_ROLES:
+        raise RoleRefused(role=role, roles=", ".join(GIVEN_ROLES))
+    if account.role is Role.GUEST:
+        raise NotFound(what="account with an e-mail address", name=account.id)
+    before = account.role
+    if before == role:
+        return
+    _refuse_own(account, by)
+    if before is Role.ADMIN:
+        refuse_last_admin(session, account)
+    account.role = Role(role)
+    session.flush()
+    _record(session, "user.role", account, ({"role": before.value}, {"role": role}), by=by, reason=reason)
+
+
+def block(session: Session, account: Account, *, by: Account | None, reason: str = "") -> None:
+    """
+    Let an account do nothing from now on: it can't sign in, and its browsers and programs are signed out for good.
+
+    Raises:
+        OwnAccount: it is the account of `by`.
+        LastAdmin: nobody could administer the site any more.
+    """
+    if account.blocked_at is not None:
+        return
+    _refuse_own(account, by)
+    if account.role is Role.ADMIN:
+        refuse_last_admin(session, account)
+    now = utc_now()
+    account.blocked_at = now
+    for kind in (BrowserSession, ApiToken):
+        theirs = (kind.account_id == account.id, kind.revoked_at.is_(None))
+        session.execute(update(kind).where(*theirs).values(revoked_at=now))
+    session.flush()
+    _record(session, "user.block", account, ({"blocked": False}, {"blocked": True}), by=by, reason=reason)
+
+
+def unblock(session: Session, account: Account, *, by: Account | None, reason: str = "") -> None:
+    """Let an account sign in again. What was revoked stays so."""
+    if account.blocked_at is None:
+        return
+    _refuse_own(account, by)
+    account.blocked_at = None
+    session.flush()
+    _record(session, "user.unblock", account, ({"blocked": True}, {"blocked": False}), by=by, reason=reason)
+
+
+def refuse_last_admin(session: Session, account: Account) -> None:
+    """
+    Keep the last administrator who can sign in: ask before demoting, blocking or deleting one. Raises LastAdmin.
+
+    Two who go for each other at the same instant follow each other here, and the second finds nobody left.
+    """
+    admins = session.scalars(
+        select(Account.id)
+        .where(Account.role == Role.ADMIN, Account.blocked_at.is_(None))
+        .order_by(Account.id)
+        .with_for_update(key_share=True)
+    ).all()
+    if account.id in admins and len(admins) == 1:
+        raise LastAdmin(email=account.email)
+
+
+def _matching(wanted: Wanted) -> Select[Account]:
+    current = current_plans()
+    found = select(Account).outerjoin(current, current.c.account_id == Account.id).where(_role(wanted.role))
+    if wanted.email:
+        found = found.where(Account.email.icontains(_plain(wanted.email), autoescape=True))
+    if wanted.plan:
+        found = found.where(func.coalesce(current.c.plan_name, plans.FREE) == _plain(wanted.plan))
+    if wanted.blocked is not None:
+        found = found.where(Account.blocked_at.is_not(None) if wanted.blocked else Account.blocked_at.is_(None))
+    return found
+
+
+def _role(role: Role | None) -> ColumnElement[bool]:
+    return Account.role != Role.GUEST if role is None else Account.role == role
+
+
+def _plain(text: str) -> str:
+    return "".join(c for c in text.strip() if c.isprintable())
+
+
+def _active_at(session: Session, account_id: str) -> datetime | None:
+    latest = (
+        session.scalar(select(func.max(moment)).where(owner == account_id))
+        for moment, owner in (
+            (Submission.created_at, Submission.account_id),
+            (TutorMessage.reserved_at, TutorMessage.account_id),
+            (BrowserSession.created_at, BrowserSession.account_id),
+        )
+    )
+    return max((moment for moment in latest if moment is not None), default=None)
+
+
+def _refuse_own(account: Account, by: Account | None) -> None:
+    if by is not None and by.id == account.id:
+        raise OwnAccount
+
+
+def _record(
+    session: Session,
+    action: str,
+    account: Account,
+    change: tuple[dict[str, Any], dict[str, Any]],
+    *,
+    by: Account | None,
+    reason: str,
+) -> None:
+    audit.record(session, Change(action, "user", account.id, account.email or "guest", *change, reason), by=by)

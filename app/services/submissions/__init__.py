@@ -1,0 +1,1 @@
+"""Submissions: taking in what students send, checking its form, and their drafts."""

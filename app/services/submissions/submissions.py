@@ -1,0 +1,241 @@
+"""Taking in what students send, and telling what became of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, defer
+
+from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun
+from app.models import Account, ExerciseKind, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
+from app.services.exercises.catalogue import current
+from app.services.grading.queue import GradingQueue
+from app.services.plans.daily_limits import USUAL, Allowances, count_in
+from app.services.submissions.drafts import drop_sent
+from app.services.submissions.source_checks import checked_source
+
+KEY_LIMIT = 255  # characters
+
+
+@dataclass(frozen=True)
+class Sending:
+    """Where a submission comes from, and what the site allows."""
+
+    network: str | None = None
+    """A keyed hash of the sender's network; None where that is not known."""
+    allowed: Allowances = USUAL
+
+
+UNKNOWN = Sending()
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """A submission as it is asked for."""
+
+    account_id: str
+    exercise_id: str
+    kind: SubmissionKind
+    source: str
+    key: str | None
+
+
+def submit(
+    session: Session,
+    *,
+    account: Account,
+    exercise_id: str,
+    source: str,
+    queue: GradingQueue,
+    kind: str = SubmissionKind.CHECK,
+    idempotency_key: str | None = None,
+    sending: Sending = UNKNOWN,
+) -> Submission:
+    """
+    Store a submission together with its job, or return the one stored under the same key.
+
+    Raises:
+        NotFound: there is no such exercise.
+        NothingToRun: a run was asked for, and the exercise is a question.
+        SourceTooLarge, SourceNotText: the source cannot be graded.
+        KeyRefused: the idempotency key is empty, too long or not printable.
+        IdempotencyClash: the account used the key before, for something else.
+        TooManyChecks, TooManyRuns, StorageSpent: the account sends more than it may; nothing was stored.
+        QueueFull, GuestsQueueFull, TooManyWaiting: too many wait; nothing was stored.
+    """
+    wish = _Wish(
+        account_id=account.id,
+        exercise_id=exercise_id,
+        kind=SubmissionKind(kind),
+        source=checked_source(source),
+        key=_checked_key(idempotency_key),
+    )
+    version = current(session, exercise_id)
+    if version.kind is ExerciseKind.QUESTION and wish.kind is SubmissionKind.RUN:
+        raise NothingToRun(exercise=exercise_id)
+    if earlier := _earlier(session, wish):
+        return earlier
+    queue.check_room(session, account, network=sending.network)
+    count_in(session, account, kind=wish.kind, source=wish.source, allowed=sending.allowed)
+    try:
+        with session.begin_nested():
+            submission = _store(session, wish, version_id=version.version_id)
+    except IntegrityError:
+        # Another with the same key came first by a hair; anything else is no business of ours.
+        if earlier := _earlier(session, wish):
+            return earlier
+        raise
+    if wish.kind is SubmissionKind.CHECK:
+        drop_sent(session, wish.account_id, exercise_id, wish.source)
+    queue.enqueue(session, submission, network=sending.network)
+    return submission
+
+
+def state_of(session: Session, *, account: Account, submission_id: str, queue: GradingQueue) -> dict[str, Any]:
+    """
+    Say what became of a submission: its place in the queue, that it runs, or its report.
+
+    Raises:
+        NotFound: there is none, or it is another's (instructors and admins may read all).
+    """
+    submission, exercise_id, number = _readable(session, account, submission_id)
+    head: dict[str, Any] = {
+        "id": submission.id,
+        "exercise": exercise_id,
+        "version": number,
+        "kind": submission.kind.value,
+        "created_at": submission.created_at.isoformat(),
+    }
+    # The job is read first: it goes in the same commit in which the run comes, so that one
+    # that is finished between the two reads is found as a run.
+    job = session.get(Job, submission_id)
+    run = session.scalar(_shown_run(submission_id))
+    if run is not None and (run.counts or job is None):
+        return run.report | head | {"state": "graded"}
+    if job is not None and job.state == JobState.QUEUED:
+        return head | {"state": "queued", "place": queue.place(session, submission_id) or 1}
+    return head | {"state": "running"}
+
+
+def source_of(session: Session, *, account: Account, submission_id: str) -> str:
+    """
+    Return what was sent, exactly.
+
+    Raises:
+        NotFound: there is none, or it is another's (instructors and admins may read all).
+    """
+    return readable(session, account=account, submission_id=submission_id).source
+
+
+def readable(session: Session, *, account: Account, submission_id: str) -> Submission:
+    """
+    Return a submission with its source.
+
+    Raises:
+        NotFound: there is none, or it is another's (instructors and admins may read all).
+    """
+    _readable(session, account, submission_id)
+    return session.get_one(Submission, submission_id, populate_existing=True)
+
+
+def history(session: Session, *, account: Account, exercise_id: str, limit: int = 50) -> list[dict[str, Any]]:
+    """Return an account's checks of one exercise, the newest first."""
+    submissions = session.scalars(
+        _of(account, exercise_id)
+        .where(Submission.kind == SubmissionKind.CHECK)
+        .options(defer(Submission.source, raiseload=True))
+        .limit(limit)
+    ).all()
+    ids = [submission.id for submission in submissions]
+    runs = session.scalars(
+        select(GradingRun).where(GradingRun.submission_id.in_(ids)).order_by(GradingRun.counts, GradingRun.attempt)
+    )
+    verdicts = {run.submission_id: run.verdict for run in runs}  # the last of each wins
+    states = dict(session.execute(select(Job.submission_id, Job.state).where(Job.submission_id.in_(ids))).all())
+    return [
+        {
+            "id": one.id,
+            "created_at": one.created_at.isoformat(),
+            "state": "graded" if one.id in verdicts else states.get(one.id, JobState.RUNNING).value,
+            "verdict": verdicts.get(one.id),
+        }
+        for one in submissions
+    ]
+
+
+def latest(session: Session, *, account: Account, exercise_id: str) -> Submission | None:
+    """Return what the account sent last for an exercise, checked or only run; None at first."""
+    return session.scalar(_of(account, exercise_id).limit(1))
+
+
+def _checked_key(key: str | None) -> str | None:
+    if key is None:
+        return None
+    if not 0 < len(key) <= KEY_LIMIT or not (key.isascii() and key.isprintable()):
+        raise KeyRefused(limit=KEY_LIMIT)
+    return key
+
+
+def _earlier(session: Session, wish: _Wish) -> Submission | None:
+    """Return what was stored under the same key. Raises IdempotencyClash if it is not the same."""
+    if wish.key is None:
+        return None
+    found = session.execute(
+        select(Submission, ExerciseVersion.exercise_id)
+        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
+        .where(Submission.account_id == wish.account_id, Submission.idempotency_key == wish.key)
+    ).one_or_none()
+    if found is None:
+        return None
+    earlier, exercise_id = found
+    if (exercise_id, earlier.kind, earlier.source) != (wish.exercise_id, wish.kind, wish.source):
+        raise IdempotencyClash
+    return earlier
+
+
+def _store(session: Session, wish: _Wish, *, version_id: str) -> Submission:
+    submission = Submission(
+        account_id=wish.account_id,
+        exercise_version_id=version_id,
+        kind=wish.kind,
+        source=wish.source,
+        idempotency_key=wish.key,
+    )
+    session.add(submission)
+    session.flush()
+    return submission
+
+
+def _readable(session: Session, account: Account, submission_id: str) -> tuple[Submission, str, int]:
+    """Return a submission without its source, the id of its exercise and the number of its version."""
+    found = session.execute(
+        select(Submission, ExerciseVersion.exercise_id, ExerciseVersion.number)
+        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
+        .where(Submission.id == submission_id)
+        .options(defer(Submission.source, raiseload=True))
+    ).one_or_none()
+    if found is None or not (found[0].account_id == account.id or account.may_read_all):
+        raise NotFound(what="submission", name=submission_id)
+    submission, exercise_id, number = found
+    return submission, exercise_id, number
+
+
+def _shown_run(submission_id: str) -> Select[GradingRun]:
+    """Select the run that counts, or else the latest."""
+    return (
+        select(GradingRun)
+        .where(GradingRun.submission_id == submission_id)
+        .order_by(GradingRun.counts.desc(), GradingRun.attempt.desc())
+        .limit(1)
+    )
+
+
+def _of(account: Account, exercise_id: str) -> Select[Submission]:
+    """Select an account's submissions to any version of an exercise, the newest first."""
+    return (
+        select(Submission)
+        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
+        .where(Submission.account_id == account.id, ExerciseVersion.exercise_id == exercise_id)
+        .order_by(Submission.created_at.desc(), Submission.id)
+    )

@@ -1,0 +1,1 @@
+"""The offline tutor: rules, the last report, the lesson and a little knowledge of PyTorch."""

@@ -1,0 +1,89 @@
+"""
+What kind of question it is, as far as its words alone show it.
+
+The kinds are tried in order, so the earlier ones win: whoever wants the answer written is told how to get on, however
+politely it is wrapped. A question taken for the wrong kind is answered less well, but never with the answer: no kind
+of reply is made from it.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from app.services.tutor.offline.language import folded
+
+
+class Kind(Enum):
+    """What a student wants."""
+
+    STUCK = "stuck"  # nothing but "help" or "???"
+    ANSWER = "answer"  # wants it written
+    PERSON = "person"  # is it a human, what is it
+    COUNT = "count"  # messages left
+    SIGHT = "sight"  # what it can see
+    GREETING = "greeting"
+    THANKS = "thanks"
+    ELSEWHERE = "elsewhere"  # another subject
+    HINT = "hint"
+    NEXT = "next"
+    VERIFY = "verify"  # is this right
+    CHECK = "check"  # what does a check want
+    SHAPE = "shape"
+    ERROR = "error"
+    WRONG = "wrong"  # what is wrong with mine
+    AGAIN = "again"  # did not follow the last answer
+    FOREIGN = "foreign"  # another language
+    IDEA = "idea"  # everything else
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """What intents.yaml has, ready to be used."""
+
+    demands: tuple[re.Pattern[str], ...]
+    kinds: tuple[tuple[Kind, re.Pattern[str]], ...]
+    help: re.Pattern[str]
+    other_tongues: re.Pattern[str]
+    english: re.Pattern[str]
+
+
+_FILE = Path(__file__).with_name("intents.yaml")
+_OF_SOLUTION = re.compile(r"\b(answer|solution|code|line)s?\b")
+
+
+def kind_of(question: str) -> Kind:
+    """Return what kind of question it is."""
+    text, known = folded(question), _patterns()
+    if known.help.match(text):
+        return Kind.STUCK
+    first = next((kind for kind, pattern in known.kinds if pattern.search(text)), None)
+    demanded = any(one.search(text) for one in known.demands)
+    if demanded and not (first is Kind.ELSEWHERE and not _OF_SOLUTION.search(text)):
+        return Kind.ANSWER  # "write my essay" is a demand too, but not for this exercise's answer
+    if first in {None, Kind.WRONG} and _is_foreign(text):
+        return Kind.FOREIGN
+    return first or Kind.IDEA
+
+
+def _is_foreign(text: str) -> bool:
+    known = _patterns()
+    others, english = len(known.other_tongues.findall(text)), len(known.english.findall(text))
+    return others > 2 * english or not re.search("[a-z]", text)
+
+
+@cache
+def _patterns() -> _Patterns:
+    """Read the file, once."""
+    raw = YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
+    demands = (one.replace("<give>", raw["give"]).replace("<thing>", raw["thing"]) for one in raw["demands"])
+    return _Patterns(
+        demands=tuple(re.compile(one) for one in demands),
+        kinds=tuple((Kind(name), re.compile(pattern)) for name, pattern in raw["kinds"].items()),
+        help=re.compile(raw["help"]),
+        other_tongues=re.compile(raw["other_tongues"]),
+        english=re.compile(raw["english"]),
+    )

@@ -1,0 +1,120 @@
+"""What is done by a mailed link: a new password, and the confirmation of an e-mail address."""
+
+from fastapi import APIRouter, Request, Response
+from starlette.background import BackgroundTask
+
+from app.clients.mail import Mail
+from app.errors import EmailRefused, PasswordRefused, PasswordWrong
+from app.models import Account, LinkPurpose, SignInLink
+from app.services.accounts import access, passwords
+from app.services.accounts.authentication import Arrival, confirm, enter, reset_password
+from app.services.accounts.emails import moved_letter, password_letter, reset_letter
+from app.services.plans.spent_quotas import take_over
+from app.web.auth.dependencies import CurrentArrival, welcome
+from app.web.http.forms import Word, form_page, go_to, private
+from app.web.http.site import Site, SiteOfRequest
+from app.web.limits.rate_limits import PROOFS, RESETS, RESETS_FROM, place_of
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.head("/forgot")
+@router.get("/forgot")
+def get_forgot(site: SiteOfRequest, _arrival: CurrentArrival) -> Response:
+    """Ask for the address."""
+    return form_page(site, "accounts/forgot.html")(email="")
+
+
+@router.post("/forgot")
+def post_forgot(site: SiteOfRequest, request: Request, _arrival: CurrentArrival, email: Word = "") -> Response:
+    """Say that a mail is on its way if there is an account; look whether there is one only when that is said."""
+    try:
+        address = access.normal_email(email)
+    except EmailRefused as error:
+        return form_page(site, "accounts/forgot.html")(error, email=email)
+    site.rates.take(RESETS_FROM, place_of(request))
+    site.rates.take(RESETS, address)
+    page = private(site.pages.page("accounts/mailed.html", address=address))
+    page.background = BackgroundTask(_send_reset, site, address)
+    return page
+
+
+def _send_reset(site: Site, address: str) -> None:
+    with site.database.write() as session:
+        account = access.with_email(session, address)
+        if account is None or account.blocked_at is not None:
+            return
+        raw = access.make_link(session, account, purpose=LinkPurpose.RESET)
+    root = site.settings.site_url
+    site.post_quietly([reset_letter(address, link=f"{root}/reset/{raw}", site=root)])
+
+
+@router.get("/reset/{token}")
+def get_reset(site: SiteOfRequest, _arrival: CurrentArrival, token: str) -> Response:
+    """Ask for the new password."""
+    account, _ = _find(site, token, LinkPurpose.RESET)
+    return form_page(site, "accounts/reset.html")(email=account.email)
+
+
+@router.post("/reset/{token}")
+def post_reset(site: SiteOfRequest, arrival: CurrentArrival, token: str, password: Word = "") -> Response:
+    """Set the new password, sign all other browsers out and this one in."""
+    account, _ = _find(site, token, LinkPurpose.RESET)
+    try:
+        passwords.checked(password, email=account.email)
+    except PasswordRefused as error:
+        return form_page(site, "accounts/reset.html")(error, email=account.email)
+    password_hash = passwords.make_hash(password)
+    with site.database.write() as session:
+        account = reset_password(session, token, password_hash=password_hash)
+        cookie = enter(session, account, arrival)
+    answer = go_to("/")
+    if account.email:
+        answer.background = _afterwards(site, password_letter(account.email, site=site.settings.site_url))
+    return welcome(site, account, cookie, answer)
+
+
+@router.get("/confirm/{token}")
+def get_confirm(site: SiteOfRequest, arrival: CurrentArrival, token: str) -> Response:
+    """Ask whether to confirm; elsewhere than in the browser that asked for it, the password as well."""
+    account, link = _find(site, token, LinkPurpose.CONFIRM)
+    return form_page(site, "accounts/confirm.html")(email=link.email, here=account.id == arrival.account_id)
+
+
+@router.post("/confirm/{token}")
+def post_confirm(*, site: SiteOfRequest, arrival: CurrentArrival, token: str, password: Word = "") -> Response:
+    """
+    Confirm an address and sign in.
+
+    Reading the mail is not enough: whoever gave another's address would have its owner confirm it for them.
+    So it takes the browser that asked for the link, or the password that was chosen there.
+    """
+    account, link = _find(site, token, LinkPurpose.CONFIRM)
+    if not _is_theirs(site, account, arrival, password):
+        show = form_page(site, "accounts/confirm.html")
+        return show(PasswordWrong(), field="password", email=link.email, here=False)
+    old = account.email
+    with site.database.write() as session:
+        account = confirm(session, token)
+        take_over(session, account, keyed_hash=site.keyed_hash)
+        cookie = enter(session, account, arrival)
+    answer = go_to("/account?done=email" if old else "/")
+    if old and old != account.email:
+        answer.background = _afterwards(site, moved_letter(old, site=site.settings.site_url))
+    return welcome(site, account, cookie, answer)
+
+
+def _is_theirs(site: Site, account: Account, arrival: Arrival, password: str) -> bool:
+    if account.id == arrival.account_id:
+        return True
+    site.rates.take(PROOFS, account.id)
+    return passwords.verify(password, account.password_hash).right
+
+
+def _find(site: Site, token: str, purpose: LinkPurpose) -> tuple[Account, SignInLink]:
+    with site.database.read() as session:
+        return access.find_link(session, token, purpose=purpose)
+
+
+def _afterwards(site: Site, mail: Mail) -> BackgroundTask:
+    return BackgroundTask(site.post_quietly, [mail])

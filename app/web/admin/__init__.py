@@ -1,0 +1,1 @@
+"""Administration: the pages and the HTTP API of administrators."""

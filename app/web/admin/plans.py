@@ -1,0 +1,111 @@
+"""Plans and their limits, as administrators see and change them."""
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from app.errors import EditedMeanwhile, LimitRefused
+from app.models import Rule
+from app.services.plans import plans
+from app.services.plans.plans import LEAST, MOST, PERIODS, Limit, PlanView
+from app.web.admin.forms import Form, FormRefused, SentForm
+from app.web.admin.pages import admin_page, done, told
+from app.web.admin.schemas import REASON_LIMIT, PlanIn, PlanOut, PlansOut, plan_facts
+from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.site import SiteOfRequest
+from app.web.submissions.schemas import json_answer, problems
+
+router = APIRouter(tags=["administration"])
+
+
+@router.get(
+    "/api/v1/admin/plans", response_model=PlansOut, responses=problems(401, 403), summary="All plans and their limits"
+)
+def get_plans(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
+    """Return what each plan allows."""
+    with site.database.read() as session:
+        found = plans.list_plans(session)
+    return json_answer({"plans": [plan_facts(plan) for plan in found]})
+
+
+@router.put(
+    "/api/v1/admin/plans/{name}",
+    response_model=PlanOut,
+    responses=problems(400, 401, 403, 404, 413, 422, 503),
+    summary="Change what a plan allows",
+)
+def put_plan(site: SiteOfRequest, admin: CurrentAdmin, name: str, body: PlanIn) -> Response:
+    """Replace one limit of a plan, or both. It holds from the next request of anybody on."""
+    limits = [
+        plans.checked(rule, wish.model_dump())
+        for rule, wish in ((Rule.TUTOR_MESSAGES, body.tutor_messages), (Rule.CHECKS, body.checks))
+        if wish is not None
+    ]
+    if not limits:
+        raise LimitRefused(reason="Say which limit changes: tutor_messages, checks or both.")
+    with site.database.write() as session:
+        plan = plans.set_limits(session, name, limits, by=admin, reason=body.reason)
+    return json_answer(plan_facts(plan))
+
+
+@router.get("/admin/plans", include_in_schema=False)
+def get_plans_page(site: SiteOfRequest, _admin: CurrentAdmin, done: str = "") -> Response:
+    """Show the plans, each with a form."""
+    return _page(site, news=done)
+
+
+@router.post("/admin/plans/{name}", include_in_schema=False)
+def post_plan(site: SiteOfRequest, admin: CurrentAdmin, name: str, form: SentForm) -> Response:
+    """Change a plan from its form."""
+    try:
+        reason = form.text("reason", most=REASON_LIMIT)
+        limits = [read_limit(form, rule) for rule in Rule]
+        form.finish()
+        with site.database.write() as session:
+            plans.lock_plan(session, name)
+            plan = plans.plan_named(session, name)
+            form.unchanged_since(plan_facts(plan), what=f"the {plan.title} plan")
+            plans.set_limits(session, name, limits, by=admin, reason=reason)
+    except (EditedMeanwhile, FormRefused, LimitRefused) as error:
+        return _page(site, edited=name, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
+    return done("/admin/plans", "plan")
+
+
+def read_limit(form: Form, rule: Rule) -> Limit:
+    """Read a limit out of a form: an amount or `unlimited`, its period, and a ceiling of fair use."""
+    unlimited = form.ticked(f"{rule.value}_unlimited")
+    amount = None if unlimited else form.whole(f"{rule.value}_amount", least=LEAST[rule], most=MOST)
+    period = form.chosen(f"{rule.value}_period", [one.value for one in PERIODS[rule]])
+    facts: dict[str, Any] = {"amount": amount, "period": period}
+    if rule is Rule.TUTOR_MESSAGES and unlimited:
+        facts["fair_use_per_day"] = form.whole_or_none(f"{rule.value}_fair_use", least=1, most=MOST)
+    return plans.checked(rule, facts)
+
+
+def limit_context() -> dict[str, Any]:
+    """Return what the fields of a limit are drawn from."""
+    return {
+        "rules": [
+            {
+                "rule": rule,
+                "name": rule.value,
+                "title": _TITLES[rule],
+                "least": LEAST[rule],
+                "periods": [(one.value, _PERIODS[one.value]) for one in PERIODS[rule]],
+                "fair_use": rule is Rule.TUTOR_MESSAGES,
+            }
+            for rule in Rule
+        ],
+        "most": MOST,
+    }
+
+
+def _page(site: SiteOfRequest, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
+    with site.database.read() as session:
+        found: list[PlanView] = plans.list_plans(session)
+    shown = {"plans": [(plan, plan_facts(plan)) for plan in found], "edited": edited, **limit_context()}
+    return admin_page(site, "admin/plans.html", **shown, **telling)
+
+
+_TITLES = {Rule.TUTOR_MESSAGES: "Tutor messages", Rule.CHECKS: "Checks and runs"}
+_PERIODS = {"minute": "a minute", "day": "a day", "month": "a month", "lifetime": "ever"}

@@ -1,0 +1,79 @@
+"""The tutor as administrators see it: what it may cost, how it is used, and what is said of its answers."""
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from sqlalchemy.orm import Session
+
+from app.errors import EditedMeanwhile, LimitRefused
+from app.services.tutor import policy as tutor_policy
+from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS, Policy
+from app.web.admin.forms import FormRefused, SentForm
+from app.web.admin.pages import admin_page, done, told
+from app.web.admin.schemas import REASON_LIMIT, PolicyIn, TutorOut
+from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.site import SiteOfRequest
+from app.web.submissions.schemas import json_answer, problems
+
+router = APIRouter(tags=["administration"])
+
+
+@router.get("/api/v1/admin/tutor", response_model=TutorOut, responses=problems(401, 403), summary="The tutor’s month")
+def get_tutor(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
+    """Return the tutor’s ceilings, and how it was used since the month began (UTC)."""
+    with site.database.read() as session:
+        return json_answer(_facts(session))
+
+
+@router.put(
+    "/api/v1/admin/tutor",
+    response_model=TutorOut,
+    responses=problems(400, 401, 403, 413, 422, 503),
+    summary="Change the tutor’s ceilings",
+)
+def put_tutor(site: SiteOfRequest, admin: CurrentAdmin, body: PolicyIn) -> Response:
+    """Change what a hosted model may cost in a month, and how many failures an account gets back in a day."""
+    policy = Policy(body.month_token_ceiling, body.failures_per_day)
+    with site.database.write() as session:
+        tutor_policy.set_policy(session, policy, by=admin, reason=body.reason)
+        return json_answer(_facts(session))
+
+
+@router.get("/admin/tutor", include_in_schema=False)
+def get_tutor_page(site: SiteOfRequest, _admin: CurrentAdmin, done: str = "") -> Response:
+    """Show the month, and the form for the ceilings."""
+    return _page(site, news=done)
+
+
+@router.post("/admin/tutor", include_in_schema=False)
+def post_tutor_page(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) -> Response:
+    """Change the ceilings from the form."""
+    try:
+        ceiling = form.whole("month_token_ceiling", least=0, most=MOST_TOKENS)
+        failures = form.whole("failures_per_day", least=0, most=MOST_FAILURES)
+        reason = form.text("reason", most=REASON_LIMIT)
+        form.finish()
+        with site.database.write() as session:
+            form.unchanged_since(tutor_policy.locked_policy(session).facts, what="the ceilings")
+            tutor_policy.set_policy(session, Policy(ceiling, failures), by=admin, reason=reason)
+    except (EditedMeanwhile, FormRefused, LimitRefused) as error:
+        return _page(site, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
+    return done("/admin/tutor", "tutor")
+
+
+def _page(site: SiteOfRequest, **telling: Any) -> Response:  # noqa: ANN401
+    with site.database.read() as session:
+        shown: dict[str, Any] = {"policy": tutor_policy.policy_of(session), "month": tutor_policy.this_month(session)}
+    most = {"tokens": MOST_TOKENS, "failures": MOST_FAILURES}
+    return admin_page(site, "admin/tutor.html", most=most, **shown, **telling)
+
+
+def _facts(session: Session) -> dict[str, Any]:
+    month = tutor_policy.this_month(session)
+    return {
+        **tutor_policy.policy_of(session).facts,
+        "tokens_reserved": month.tokens_reserved,
+        "tokens_spent": month.tokens_spent,
+        "messages": {"settled": month.settled, "reserved": month.reserved, "released": month.released},
+        "ratings": {"helped": month.helped, "not_helped": month.not_helped},
+    }

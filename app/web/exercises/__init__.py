@@ -1,0 +1,1 @@
+"""Exercises: the catalogue, and the page of an exercise."""

@@ -1,0 +1,1 @@
+"""Hints: opening one, and how they are used."""

@@ -1,0 +1,135 @@
+"""Hints: opening one, by the page or by the API, and what instructors see of their use."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Form, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
+from sqlalchemy.orm import Session
+
+from app.models import Account
+from app.services import hints
+from app.services.exercises import catalogue
+from app.services.hints import Hint
+from app.services.tutor.context import last_attempt
+from app.web.auth.dependencies import CurrentAccount, CurrentInstructor, CurrentVisitor
+from app.web.http.markdown import render_markdown
+from app.web.http.site import SiteOfRequest
+from app.web.submissions.schemas import json_answer, problems
+
+router = APIRouter(tags=["hints"])
+
+
+class HintOut(BaseModel):
+    """An open hint."""
+
+    rung: int = Field(description="Its place on the ladder, from 1.")
+    text: str = Field(description="Markdown.")
+    left: int = Field(description="How many are still closed.")
+
+
+class HintsOut(BaseModel):
+    """The hints of an exercise that are open."""
+
+    hints: list[HintOut]
+    left: int = Field(description="How many are still closed.")
+
+
+class RungIn(BaseModel):
+    """Which hint to open."""
+
+    rung: int | None = Field(None, description="Its place from 1; the next closed one if left out.", ge=1, le=1000)
+
+
+@router.post(
+    "/api/v1/exercises/{exercise_id}/hints/next",
+    response_model=HintOut,
+    responses=problems(400, 401, 403, 404, 413, 422, 503),
+    summary="Open a hint",
+)
+def post_next_hint(
+    site: SiteOfRequest,
+    account: CurrentAccount,
+    exercise_id: str,
+    body: Annotated[RungIn | None, Body()] = None,
+) -> Response:
+    """
+    Open the next hint, or the one whose `rung` is sent: that may be sent twice. It never costs a tutor message.
+
+    When all are open, the answer is the last one.
+    """
+    with site.database.write() as session:
+        hint = hints.open_hint(session, account=account, exercise_id=exercise_id, rung=body.rung if body else None)
+    return json_answer(_facts(hint))
+
+
+@router.get(
+    "/api/v1/exercises/{exercise_id}/hints",
+    response_model=HintsOut,
+    responses=problems(401, 404),
+    summary="Hints that are open",
+)
+def get_hints(site: SiteOfRequest, account: CurrentAccount, exercise_id: str) -> Response:
+    """Return the hints that this account has opened, in order."""
+    with site.database.read() as session:
+        ladder = hints.ladder_of(session, account=account, exercise_id=exercise_id, report=None)
+    left = ladder.rungs - len(ladder.opened)
+    return json_answer({"hints": [_facts(one) for one in ladder.opened], "left": left})
+
+
+@router.post("/exercises/{exercise_id}/hints", include_in_schema=False)
+def post_hint(
+    *,
+    site: SiteOfRequest,
+    request: Request,
+    visitor: CurrentVisitor,
+    exercise_id: str,
+    rung: Annotated[int, Form()],
+    offered: Annotated[bool, Form()] = False,
+) -> Response:
+    """Open a hint from the page: answer with the ladder, or go back to the page."""
+    with site.database.write() as session:
+        hints.open_hint(session, account=visitor.account, exercise_id=exercise_id, rung=rung, offered=offered)
+        shown = ladder_context(session, visitor.account, exercise_id)
+    if request.headers.get("hx-request") == "true":
+        answer: Response = site.pages.page(
+            "hints/opened.html", exercise_id=exercise_id, new_rung=rung, swap=False, **shown
+        )
+    else:
+        answer = RedirectResponse(f"/exercises/{exercise_id}#hint-{rung}", status_code=303)
+    visitor.remember(answer)
+    return answer
+
+
+@router.get("/exercises/{exercise_id}/hints/use", include_in_schema=False)
+def get_use(site: SiteOfRequest, _instructor: CurrentInstructor, exercise_id: str) -> Response:
+    """Show those who teach how often each hint was opened, and whether it helped."""
+    with site.database.read() as session:
+        rungs = hints.uses(session, exercise_id)
+        content = catalogue.current_version(session, exercise_id).content
+    texts = [render_markdown(text, anchors=False) for text in content.get("hints", [])]
+    return site.pages.page(
+        "hints/use.html",
+        exercise={"id": exercise_id, "title": content["title"]},
+        rungs=list(zip(rungs, texts, strict=True)),
+    )
+
+
+def ladder_context(session: Session, account: Account, exercise_id: str) -> dict[str, Any]:
+    """Return what the page shows of the ladder: what is open, and what to offer. Raises NotFound."""
+    _, report = last_attempt(session, account, exercise_id)
+    ladder = hints.ladder_of(session, account=account, exercise_id=exercise_id, report=report)
+    failed = report is not None and report.get("verdict") not in {None, "passed"}
+    return {
+        "ladder": {
+            "rungs": ladder.rungs,
+            "opened": [{"rung": one.rung, "html": render_markdown(one.text, anchors=False)} for one in ladder.opened],
+            "fitting": ladder.fitting,
+            "fits": ladder.fits_diagnosis and failed,
+            "offered": failed,
+        }
+    }
+
+
+def _facts(hint: Hint) -> dict[str, Any]:
+    return {"rung": hint.rung, "text": hint.text, "left": hint.left}

@@ -1,0 +1,1 @@
+"""HTTP: what every request and answer has in common."""

@@ -1,0 +1,1 @@
+"""Operations: health, metrics and the description of the API."""

@@ -1,0 +1,1 @@
+"""Plans: one's own plan, and entering a code for another."""

@@ -1,0 +1,107 @@
+"""Entering a code, by the page of one's plan and by the API; and that page."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
+from sqlalchemy.orm import Session
+
+from app.errors import AppError, CodeNotNeeded, CodeRefused, SignUpFirst, TooManyTries
+from app.models import Account, Rule
+from app.services.plans import codes, plans, quotas
+from app.web.admin.forms import SentForm
+from app.web.admin.schemas import Strict, written
+from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
+from app.web.http.site import Site, SiteOfRequest
+from app.web.limits.rate_limits import CODES, CODES_FROM, place_of
+from app.web.submissions.schemas import json_answer, problems
+
+router = APIRouter(tags=["account"])
+
+_CODE_LIMIT = 100  # characters
+
+
+class CodeIn(Strict):
+    """A code as somebody has typed it."""
+
+    code: str = Field(max_length=_CODE_LIMIT, description="Small letters, spaces and missing dashes do not matter.")
+
+
+class RedeemedOut(BaseModel):
+    """What a code has given."""
+
+    plan: str
+    plan_ends_at: str | None = Field(description="null is without end.")
+
+
+@router.post(
+    "/api/v1/codes/redeem",
+    response_model=RedeemedOut,
+    responses=problems(400, 401, 403, 409, 413, 422, 429, 503),
+    summary="Redeem a code",
+)
+def post_redemption(*, site: SiteOfRequest, request: Request, account: CurrentAccount, body: CodeIn) -> Response:
+    """Give one’s own account the plan that a code stands for. Each code works once."""
+    _count_try(site, request, account)
+    with site.database.write() as session:
+        held = codes.redeem(session, account, body.code)
+    return json_answer({"plan": held.name, "plan_ends_at": written(held.ends_at)})
+
+
+@router.get("/account/plan", include_in_schema=False)
+def get_plan_page(site: SiteOfRequest, visitor: CurrentVisitor, redeemed: str = "") -> Response:
+    """Show which plan one has, what is left of it, and where to enter a code."""
+    with site.database.read() as session:
+        shown = plan_context(session, visitor.account, redeemed=bool(redeemed))
+    page = site.pages.page("accounts/plan_page.html", account=visitor.account, **shown)
+    visitor.remember(page)
+    return page
+
+
+@router.post("/account/codes", include_in_schema=False)
+def post_code(*, site: SiteOfRequest, request: Request, account: CurrentAccount, form: SentForm) -> Response:
+    """Redeem a code from the page."""
+    typed = form.typed.get("code", "")[:_CODE_LIMIT]
+    try:
+        _count_try(site, request, account)
+        with site.database.write() as session:
+            codes.redeem(session, account, typed)
+    except (CodeRefused, CodeNotNeeded, SignUpFirst, TooManyTries) as error:
+        return _refused(site, account, typed, error)
+    return RedirectResponse("/account/plan?redeemed=yes", status_code=303)
+
+
+def plan_context(
+    session: Session, account: Account, *, redeemed: bool = False, code: str = "", code_error: str = ""
+) -> dict[str, Any]:
+    """
+    Return what `accounts/plan.html` shows of an account, beside the `account` itself.
+
+    Args:
+        session: of a transaction that may read.
+        account: whose plan.
+        redeemed: whether a code was just redeemed.
+        code: what was typed, if it was refused.
+        code_error: why it was refused.
+    """
+    return {
+        "held": plans.plan_of(session, account.id),
+        "quota": quotas.quota_of(session, account),
+        "checks": plans.limit_of(session, account, Rule.CHECKS),
+        "redeemed": redeemed,
+        "code": code,
+        "code_error": code_error,
+    }
+
+
+def _count_try(site: Site, request: Request, account: Account) -> None:
+    """Slow programs down that guess. Raises TooManyTries."""
+    site.rates.take(CODES, account.id)
+    site.rates.take(CODES_FROM, place_of(request))
+
+
+def _refused(site: SiteOfRequest, account: Account, typed: str, error: AppError) -> Response:
+    with site.database.read() as session:
+        shown = plan_context(session, account, code=typed, code_error=error.detail)
+    return site.pages.page("accounts/plan_page.html", status=error.status, account=account, **shown)

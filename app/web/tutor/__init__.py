@@ -1,0 +1,1 @@
+"""The tutor: asking, reading along, and rating an answer."""

@@ -1,0 +1,143 @@
+"""
+Submissions before the judge: of each the references of all trials, then one claim after the other.
+
+The order comes before the student's run is over, so that the reference is ready when the claims
+arrive, and each claim is judged while the student's process is at its next trial.
+"""
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from graders.judge import outcome
+from graders.judge.code.compilation import Exercise
+from graders.judge.feedback.disclosure import sizes_of
+from graders.judge.feedback.misconceptions import recognise
+from graders.judge.feedback.printed_check import printed
+from graders.judge.reference import Names, Programs, Reference, Start
+from graders.judge.trial import Trial
+from graders.judge.values.decode_observation import read
+from graders.judge.values.inputs import changed_inputs
+from graders.judge.values.second_look import look, settle
+from graders.protocol.frames import Frame, FrameType
+from graders.starting_code import Setup
+from graders.student import main_module
+from graders.trials import candidates
+
+Order = dict[str, Any]
+
+
+@dataclass
+class _Prepared:
+    """One trial's reference, before the claim is there."""
+
+    start: Start
+    pure: Names
+    values: dict[str, Any]
+    seed: int
+
+
+class Judge:
+    """
+    One exercise; of each submission to it, the trials one after the other.
+
+    Opening runs nothing of the author's; what judging does to its process ends with that (`graders.pool.judge_pool`).
+    """
+
+    def __init__(self, exercise: Exercise) -> None:
+        """Nothing is run yet; `begin` comes next."""
+        self._task, self._wrong = exercise.task, exercise.wrong
+        self._texts = exercise.texts
+        self._setup = Setup(self._task.setup, self._task.require, self._texts)
+        self._programs = Programs(self._task, self._texts)
+        self._order = self._task.student_part()
+        self._randomness = random.getstate(), torch.get_rng_state()
+        self.begin("")
+
+    def begin(self, source: str) -> None:
+        """The next submission: `source` is the student's text, to be looked at only."""
+        self._source = source
+        self._prepared: list[_Prepared] = []
+        self._trials: list[Trial] = []
+        self._printed = ""
+        random.setstate(self._randomness[0])
+        torch.set_rng_state(self._randomness[1])
+
+    def prepare(self, order: Order) -> None:
+        """Run starting code and solution on the next trial, a `TrialOrder`. Raises ValueError: the solution fails."""
+        names: Names = main_module.fresh()
+        values = self._setup.run(candidates(self._task.params, order["draw"]), names)
+        start = Start(names)
+        ended, pure = self._programs.run(self._task.solution, frozenset(), start.fresh)
+        for fault in (ended.fault, *ended.probed.values()):
+            if fault is not None:
+                raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
+        self._prepared.append(_Prepared(start, pure, values, order["seed"]))
+
+    def take(self, frame: Frame) -> bool:
+        """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""
+        again = frame.body["again"] is True
+        if self._trials and not again:
+            look(self._trials[-1])  # it was not run once more, so this is what will be asked
+        number = len(self._trials) - again
+        if not 0 <= number < len(self._prepared) or (again and self._trials[number].again is not None):
+            return False
+        trial = self._trial(frame, number, again=again)
+        outcome.judge_trial(trial)
+        if again:
+            self._trials[number].again = trial
+            return True
+        self._trials.append(trial)
+        if trial.lesson and trial.parsed:
+            self._printed = printed(trial, self._task.report)
+        return True
+
+    def _trial(self, frame: Frame, number: int, *, again: bool) -> Trial:
+        body, packed = frame.body, memoryview(frame.tensors)
+        made = Frame(FrameType.CLAIM, body["claim"], bytes(packed[: body["claim_bytes"]]))
+        found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["claim_bytes"] :]))
+        claim = read(self._order, made, found if body["gradients"] is not None else None)
+        prepared = self._prepared[number]
+        start = prepared.start.having(changed_inputs(self._task, prepared.start.names, claim))
+        return Trial(
+            task=self._task,
+            names=start.names,
+            pure=prepared.pure,
+            claim=claim,
+            reference=Reference(self._task, start, claim, self._programs, pure=prepared.pure),
+            seed=prepared.seed,
+            lesson=number == 0 and not again,
+            of_lesson=number == 0,
+            values=prepared.values,
+            source=self._source,
+            texts=self._texts,
+            lesson_sizes=self._lesson_sizes() if number else frozenset(),
+        )
+
+    def _lesson_sizes(self) -> frozenset[int]:
+        lesson = self._prepared[0]
+        return frozenset(sizes_of(self._task, lesson.start.names, lesson.pure))
+
+    def outcome(self) -> Order:
+        """What is said of all trials together."""
+        task, trials, lesson = self._task, self._trials, self._trials[0]
+        for trial in trials:
+            settle(trial)
+        found = outcome.results(task, trials)
+        failed = {one.id for one in found if one.status is outcome.FAILED}
+        wrong = bool(failed) or lesson.claim.fault is not None
+        complete = len(trials) == 1 + task.fresh_trials
+        named = wrong and complete and not lesson.left_early
+        error = outcome.student_error(lesson)
+        return {
+            "checks": [outcome.as_json(one) for one in found],
+            "misconception": outcome.as_json(recognise(trials, failed, self._wrong)) if named else None,
+            "error": outcome.as_json(error),
+            "raised": error is not None,
+            "again": outcome.to_repeat(task, trials),
+            "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
+            "report": self._printed,
+            "tensors": [outcome.as_json(one) for one in outcome.shapes(lesson)],
+        }

@@ -1,0 +1,225 @@
+"""
+Reading a student's claims, which the parent has found to be within `graders.protocol.observation_schema`. Where one is not what
+was asked for all the same, `ClaimRefused` says so, and the run counts as having handed over nothing.
+"""
+
+import builtins
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from safetensors import deserialize
+
+from graders.protocol.frames import Frame
+from graders.protocol.observation_schema import DTYPES
+
+_DTYPES = {name: getattr(torch, known) for name, (known, _) in DTYPES.items()}
+
+
+class ClaimRefused(Exception):
+    """The claim is not of the form that a harness writes."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Numbers that take a gradient themselves, by where they lie in memory."""
+
+    storage: int
+    offset: int  # in numbers, as the stride
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a student made under one name."""
+
+    kind: str  # missing | tensor | array | table | value | other
+    type: str = ""  # the type's name, for words only
+    via: str = ""
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    refused: str = ""  # why its numbers were not read
+    requires_grad: bool = False
+    storage: int = -1
+    leaves: tuple["Leaf", ...] = ()  # of a table: what an optimiser would have to change
+    tensor: torch.Tensor | None = None
+    value: Any = None  # of a plain value
+
+    @property
+    def readable(self) -> bool:
+        """Are its numbers there?"""
+        return self.tensor is not None
+
+
+MISSING = Made("missing")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The exception that ended the student's code."""
+
+    type: str
+    builtin: bool
+    message: str
+    memory: bool
+    line: int | None
+    parsed: bool
+    code: str
+    targets: tuple[str, ...]
+    on_self: bool = False  # the name that was looked for is one that `self` holds
+    operands: dict[str, Made] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """Where the student's code ended itself before its last line."""
+
+    line: int | None
+    code: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """All that one trial handed over."""
+
+    outputs: dict[str, Made]
+    inputs: dict[str, Made]
+    fault: Fault | None
+    probed: dict[str, Fault]  # how a line of the probe failed, by the output it was to make
+    printed: str
+    defined: tuple[tuple[str, ...], ...]  # functions with the outputs that are made inside them
+    gradients: dict[str, torch.Tensor | str]  # by "of>to": a tensor, "none", "unusable" or "error …"
+    exited: Exit | None = None
+    calls: tuple[str, ...] = ()  # names of operations that ran, where they were asked for
+    late: tuple[tuple[str, str], ...] = ()  # [table, output]: the output was there before the table was found
+
+    def made(self, name: str) -> Made:
+        """What stands under an output's name."""
+        return self.outputs.get(name, MISSING)
+
+
+def read(order: dict[str, Any], made: Frame, found: Frame | None) -> Claim:
+    """
+    One trial's claim.
+
+    Args:
+        order: what the student's process was asked for; just that must come back.
+        made: the claim frame.
+        found: the gradient frame, or None if it never came.
+
+    Raises:
+        ClaimRefused: in any way not what a harness writes.
+    """
+    try:
+        return _claim(order, made.body, unpack(made.tensors), found)
+    except Exception as fault:
+        raise ClaimRefused("what came out of the run cannot be read") from fault
+
+
+def _claim(order: dict[str, Any], body: Any, tensors: dict[str, torch.Tensor], found: Frame | None) -> Claim:  # noqa: ANN401
+    outputs = {name: _made(name, facts, tensors) for name, facts in body["outputs"].items()}
+    inputs = {name: _made(name, facts, tensors) for name, facts in body["inputs"].items()}
+    gradients = _gradients(found.body, unpack(found.tensors)) if found is not None else {}
+    asked = {f"{of}>{to}" for of, to in order["gradients"]}
+    if list(outputs) != [one["name"] for one in order["outputs"]] or list(inputs) != order["inputs"]:
+        raise ClaimRefused("other names than those asked for")
+    if found is not None and gradients.keys() != asked:
+        raise ClaimRefused("other gradients than those asked for")
+    return Claim(
+        outputs=outputs,
+        inputs=inputs,
+        fault=_fault(body["fault"], tensors),
+        probed={_text(name): _known_fault(one, {}) for name, one in body["probed"].items()},
+        printed=_text(body["printed"]),
+        defined=tuple(tuple(_text(name) for name in one) for one in body["defined"]),
+        gradients=gradients,
+        exited=_exit(body["exited"]) if body["exited"] is not None else None,
+        calls=tuple(_text(name) for name in body.get("calls", ())),
+        late=tuple((_text(table), _text(output)) for table, output in body.get("late", ())),
+    )
+
+
+def unpack(packed: bytes) -> dict[str, torch.Tensor]:
+    """Safetensors as tensors, by name; their own header says shape and dtype."""
+    if not packed:
+        return {}
+    return {name: _tensor(view) for name, view in deserialize(packed)}  # type: ignore[no-untyped-call]
+
+
+def _tensor(view: dict[str, Any]) -> torch.Tensor:
+    dtype = _DTYPES[view["dtype"]]
+    if not len(view["data"]):
+        return torch.empty(view["shape"], dtype=dtype)
+    return torch.frombuffer(view["data"], dtype=dtype).reshape(view["shape"])
+
+
+def _made(name: str, facts: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str = "") -> Made:
+    tensor = tensors.get(prefix + name) if "refused" not in facts else None
+    shape = tuple(tensor.shape) if tensor is not None else tuple(int(size) for size in facts.get("shape", ()))
+    return Made(
+        kind=facts["kind"],
+        type=_text(facts.get("type", "")),
+        via=_text(facts.get("via", "")),
+        dtype=str(tensor.dtype).removeprefix("torch.") if tensor is not None else _text(facts.get("dtype", "")),
+        shape=shape,
+        refused=_text(facts.get("refused", "")),
+        requires_grad=facts.get("requires_grad", False) is True,
+        storage=int(facts.get("storage", -1)),
+        leaves=tuple(_leaf(one) for one in facts.get("leaves", ())),
+        tensor=tensor,
+        value=_value(facts.get("value")),
+    )
+
+
+def _leaf(raw: Any) -> Leaf:  # noqa: ANN401
+    shape, stride = tuple(int(size) for size in raw["shape"]), tuple(int(step) for step in raw["stride"])
+    return Leaf(int(raw["storage"]), int(raw["offset"]), shape, stride)
+
+
+def _value(raw: Any) -> Any:  # noqa: ANN401
+    if isinstance(raw, list):
+        return [_value(one) for one in raw]
+    if raw is None or isinstance(raw, bool | int | float):
+        return raw
+    return _text(raw)
+
+
+def _exit(facts: dict[str, Any]) -> Exit:
+    return Exit(int(facts["line"]) if facts["line"] is not None else None, _text(facts["code"]))
+
+
+def _fault(facts: dict[str, Any] | None, tensors: dict[str, torch.Tensor]) -> Fault | None:
+    return _known_fault(facts, tensors) if facts is not None else None
+
+
+def _known_fault(facts: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Fault:
+    line = facts["line"]
+    return Fault(
+        type=_text(facts["type"]),
+        # a student may name a class after one of Python's own, but not make more names its own
+        builtin=facts["builtin"] is True and hasattr(builtins, _text(facts["type"])),
+        message=_text(facts["message"]),
+        memory=facts["memory"] is True,
+        line=int(line) if line is not None else None,
+        parsed=facts["parsed"] is True,
+        code=_text(facts["code"]),
+        targets=tuple(_text(name) for name in facts["targets"]),
+        on_self=facts["on_self"] is True,
+        operands={
+            name: _made(name, one, tensors, prefix="operand:") for name, one in facts.get("operands", {}).items()
+        },
+    )
+
+
+def _gradients(words: dict[str, Any], tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | str]:
+    found: dict[str, torch.Tensor | str] = {}
+    for pair, word in words["gradients"].items():
+        found[pair] = tensors[pair] if word == "tensor" else _text(word)
+    return found
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    if not isinstance(value, str):
+        raise ClaimRefused("a text was expected")
+    return value

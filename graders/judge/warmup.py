@@ -1,0 +1,63 @@
+"""Judging a sample of our own ahead, for the reason that `graders.student.warmup` gives."""
+
+import functools
+
+from graders.judge.code.compilation import Exercise, for_judge
+from graders.judge.session import Judge
+from graders.protocol.frames import Frame, FrameType
+from graders.student import warmup as sample
+from graders.task import Check, Input, Output, Task
+
+_TASK = Task(
+    exercise="rehearsal",
+    version=0,
+    setup=sample.SETUP,
+    require=sample.ORDER["require"],
+    solution=sample.SOURCE,
+    params=sample.ORDER["params"],
+    outputs=tuple(Output(one["name"], one["kind"]) for one in sample.ORDER["outputs"]),
+    inputs=(Input("x"),),
+    checks=(
+        Check("table", "", "table", of="table"),
+        Check("places", "", "table", of="places"),
+        Check("found", "", "equal", of="found", given=(("table",),), inputs=("x",), learns=("table",)),
+        Check("h", "", "equal", of="h", given=(("table", "places"),), inputs=("x",)),
+        Check("kind", "", "holds", expression="type_of('table') != 'Linear'", needs=("table",)),
+        Check("count", "", "learnable_count", names=("table", "places")),
+        Check("learns", "", "gradient", of="h", to="table"),
+        Check("sizes", "", "other_sizes"),
+    ),
+    report="print(f'{list(h.shape)} {learnable} {holds(\"learns\")}')",
+    free_tables=tuple(sample.ORDER["free_tables"]),
+    fresh_trials=1,
+)
+
+
+@functools.cache
+def _frames() -> tuple[Frame, ...]:
+    """What a student's run of the sample hands over."""
+    return tuple(_frame(claim, gradients) for claim, gradients in sample.rehearse())
+
+
+@functools.cache
+def _packed() -> bytes:
+    """The sample's exercise, compiled."""
+    return for_judge(_TASK)
+
+
+def _frame(claim: Frame, gradients: Frame) -> Frame:
+    body = {"again": False, "claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": gradients.body}
+    return Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + gradients.tensors)
+
+
+def rehearse() -> dict[str, object]:
+    """Judge the sample; what is said of it."""
+    frames = _frames()
+    with sample.untouched():
+        judge = Judge(Exercise.unpacked(_packed()))
+        judge.begin(sample.SOURCE)
+        for draw in sample.DRAWS:
+            judge.prepare({"draw": draw, "seed": sample.SEED})
+        for frame in frames:
+            judge.take(frame)
+        return judge.outcome()

@@ -1,0 +1,76 @@
+"""
+What runs are told of an exercise: worked out and compiled once, sent along with every submission to it.
+
+The code is made by a judge's run of its own that sees the exercise and nothing else (`graders.judge.code.compilation`); here
+it is bytes that nobody opens.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from graders.pool.sandboxed_process import Ended
+from graders.protocol.frames import Frame, FrameType
+from graders.protocol.observation_schema import ObservationSchema
+from graders.task import Task
+
+_KEPT = 32  # exercises, of some hundred KiB each
+
+
+@dataclass(frozen=True)
+class Brief:
+    """One exercise, ready to be sent."""
+
+    task: Task
+    student: dict[str, Any]
+    student_texts: bytes = b""  # empty, as the next one, where compiling went wrong: each run does it itself
+    judge_texts: bytes = b""
+
+    def for_student(self, source: str, trial: dict[str, Any]) -> Frame:
+        """A student's job: `source`, and the first trial."""
+        return Frame(FrameType.JOB, {**self.student, "source": source, "trial": trial}, self.student_texts)
+
+    def for_judge(self) -> Frame:
+        """The exercise, for a judge to open."""
+        return Frame(FrameType.JOB, {} if self.judge_texts else {"task": self.task.as_json}, self.judge_texts)
+
+    @cached_property
+    def schema(self) -> ObservationSchema:
+        """What a student's run of it may hand over."""
+        return ObservationSchema(self.student)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Exercise and version; a draft changes without a new number, and has then another brief."""
+        return self.task.exercise, self.task.version
+
+
+class Briefs:
+    """Those of the exercises that were graded last. Not thread-safe."""
+
+    def __init__(self, compile_: Callable[[Frame], Frame]) -> None:
+        """`compile_`: sends an order to a judge's run of its own and gives its answer. Raises Ended."""
+        self._compile = compile_
+        self._known: dict[tuple[str, int], Brief] = {}
+
+    def of(self, task: Task) -> Brief:
+        """The brief of an exercise, compiled at its first submission. Raises GraderFault."""
+        key = (task.exercise, task.version)
+        brief = self._known.pop(key, None)
+        if brief is None or brief.task != task:  # a draft changes without a new number
+            brief = self._made(task)
+        self._known[key] = brief
+        while len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
+        return brief
+
+    def _made(self, task: Task) -> Brief:
+        try:
+            made = self._compile(Frame(FrameType.COMPILE, {"task": task.as_json}))
+        except Ended:
+            return Brief(task, task.student_part())  # what cannot be compiled is told where it is run
+        size = made.body.get("judge_bytes")
+        if made.type is not FrameType.COMPILED or not isinstance(size, int):
+            return Brief(task, task.student_part())
+        return Brief(task, task.student_part(), made.tensors[size:], made.tensors[:size])

@@ -1,0 +1,278 @@
+"""
+Leading a student's run through its trials, from the trusted parent's side.
+
+The run has its order when this begins. Each trial is three steps, each with the time limit to itself: the student's
+code, the author's probe, the gradients. What is handed over goes on to the judge trial by trial.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from graders.faults import GraderFault
+from graders.plain_text import shown
+from graders.pool.exercise_payloads import Brief
+from graders.pool.judge_pool import JUDGE_TIME_S
+from graders.pool.sandboxed_process import START_TIME_S, Ended, Output, Run
+from graders.pool.time_limit import TimeLimit
+from graders.pool.warm_process import JUDGE_PIPE_BYTES
+from graders.protocol.frames import Frame, FrameType
+from graders.protocol.observation_schema import ObservationRefused
+from graders.task import MAX_SOURCE_BYTES
+from graders.trials import TrialOrder
+
+_AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
+_MORE_STEPS = 3  # the probe; and where that needs a graph that is gone, the student's code and the probe once more
+_NET_TIMES = 12  # of the limit by the clock: past what `TimeLimit` allows
+
+
+class JudgingFailed(Exception):
+    """A judge has not come to an outcome on what a student's run handed over."""
+
+    def __init__(self, told: str, *, how: str = "unjudged") -> None:
+        """`told`: for our log. `how`: unjudged | costly, as `Ended` has it."""
+        super().__init__(told)
+        self.how = how
+
+    @classmethod
+    def by(cls, ended: Ended, what: str) -> Self:
+        """Of a judge whose process has ended; `what` it was that it did not do."""
+        how = "costly" if ended.how == "cpu" else "unjudged"
+        return cls(f"the judge ended ({ended.how}, status {ended.status}) and {what}", how=how)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one run of a trial handed over."""
+
+    claim: Frame
+    gradients: Frame | None
+    again: bool = False  # was it the same trial once more, with other numbers in the tables?
+
+    def frame(self) -> Frame:
+        """As the judge is told of it."""
+        body = {
+            "again": self.again,
+            "claim": self.claim.body,
+            "claim_bytes": len(self.claim.tensors),
+            "gradients": self.gradients.body if self.gradients else None,
+        }
+        tensors = self.claim.tensors + (self.gradients.tensors if self.gradients else b"")
+        return Frame(FrameType.TRIAL_CLAIM, body, tensors)
+
+
+@dataclass
+class Handed:
+    """
+    What a student's run hands over, on its way to the judge, and how the run ended.
+
+    Small claims are passed on at once, so that judging goes on beside the run; from the first that might not fit
+    into the pipe on, all wait until the run is over, so that a slow judge never costs a student time.
+    """
+
+    judge: Run | None = None
+    failed: JudgingFailed | None = None
+    trials: list[list[Observation]] = field(default_factory=list)
+    ended: Ended | None = None
+    trial: int = 0  # the one at which it ended; 0 is the lesson's
+    waiting: list[Frame] = field(default_factory=list)
+
+    def complete(self, observed: Observation) -> None:
+        """One trial is done, or as far as it came."""
+        if observed.again:
+            self.trials[-1].append(observed)
+        else:
+            self.trials.append([observed])
+        self.waiting.append(observed.frame())
+        if self.judge is not None and len(self.waiting) == 1 and len(self.waiting[0].tensors) < _AT_ONCE_BYTES:
+            self.hurry()
+
+    def hurry(self) -> None:
+        """Pass on what waits; that the judge has not taken it is told once the student's run is over."""
+        assert self.judge is not None  # noqa: S101  only called where there is one
+        try:
+            for frame in self.waiting if self.failed is None else []:
+                self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
+        except Ended as ended:
+            self.failed = JudgingFailed.by(ended, "took no more claims")
+        self.waiting.clear()
+
+
+def converse(run: Run, brief: Brief, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
+    """
+    Lead a run, which has the order for the first of the trials, through all of them.
+
+    Args:
+        run: the student's.
+        brief: of the exercise.
+        trials: to be run in this process, one after the other.
+        output: where what it prints goes.
+        judge: the run that is told of each trial as soon as it is done.
+
+    Returns:
+        What it handed over until it ended.
+
+    Raises:
+        GraderFault: it ended before the student's code began.
+    """
+    handed = Handed(judge)
+    _begin(run, output=output)
+    session = _Session(run, brief, output)
+    try:
+        for number, trial in enumerate(trials):
+            handed.trial = number
+            _observe(session, trial, handed, following=trials[number + 1 : number + 2])
+    except Ended as ended:
+        handed.ended = ended
+    return handed
+
+
+def _observe(session: "_Session", trial: TrialOrder, handed: Handed, *, following: list[TrialOrder]) -> None:
+    """
+    Lead a run through the trial that is under way, and set it on to the next.
+
+    What was handed over is looked at while the run goes on with what comes next: whoever forges learns a seed from
+    that, and is refused all the same. Raises Ended.
+    """
+    claim = session.claim()
+    session.ask(trial)
+    session.check_claim(claim)
+    try:
+        gradients = session.gradients()
+        is_blind = gradients.body.get("again") is True
+        if not is_blind:
+            session.begin(following)
+        session.check_gradients(gradients)
+    except Ended:
+        handed.complete(Observation(claim, None))
+        raise
+    handed.complete(Observation(claim, gradients))
+    if is_blind:
+        handed.complete(session.again())
+        session.begin(following)
+
+
+class _Session:
+    """
+    The steps of a run, each measured for itself.
+
+    What it is sent raises nothing: that it has ended is told, by Ended, to whoever waits for the answer.
+    """
+
+    def __init__(self, run: Run, brief: Brief, output: Output) -> None:
+        self._run, self._output, self._schema = run, output, brief.schema
+        self._probes, self._limit_s = bool(brief.task.probe), brief.task.limits.wall_time_s
+        self._time = TimeLimit(run, self._limit_s)
+        self._deadline = self._step()
+        self._ended: Ended | None = None
+        self._shown: Output | None = output  # what the lesson's trial prints; of the others nothing is
+        run.check_time = self._time.check
+
+    def begin(self, trials: list[TrialOrder]) -> None:
+        """Set the run on to the next trial, if there is one."""
+        for trial in trials:
+            self._send(FrameType.TRIAL, {"trial": data(trial)})
+
+    def claim(self) -> Frame:
+        """What the trial that is under way made, of whatever form. Raises Ended."""
+        made = self._made(self._shown)
+        self._shown = None
+        return made
+
+    def _made(self, shown: Output | None) -> Frame:
+        made = self._listen(shown)
+        for _ in range(_MORE_STEPS if self._probes else 0):
+            if made.type is FrameType.PROBING:
+                self._deadline = self._step()
+                made = self._listen(shown)
+        self._output.check()
+        return _expect(made, FrameType.CLAIM)
+
+    def check_claim(self, made: Frame) -> None:
+        """Is it of the form that a harness writes? Raises Ended."""
+        with _honest():
+            self._schema.check_claim(made)
+
+    def ask(self, trial: TrialOrder) -> None:
+        """Have the gradients taken for the trial's random cotangent."""
+        self._send(FrameType.PROBE, {"seed": trial.seed})
+
+    def gradients(self) -> Frame:
+        """What they are, of whatever form. Raises Ended."""
+        return _expect(self._listen(None), FrameType.GRADIENTS)
+
+    def check_gradients(self, found: Frame, *, again: bool = False) -> None:
+        """Are they of the form that a harness writes? Raises Ended."""
+        with _honest():
+            self._schema.check_gradients(found, again=again)
+
+    def again(self) -> Observation:
+        """The same trial with other numbers in the tables. Raises Ended."""
+        self._deadline = self._step()
+        claim = self._made(None)
+        with _honest():
+            self._schema.check_claim(claim, again=True)
+        self._deadline = self._step()
+        found = self.gradients()
+        self.check_gradients(found, again=True)
+        return Observation(claim, found, again=True)
+
+    def _send(self, kind: FrameType, body: dict[str, Any]) -> None:
+        self._deadline = self._step()
+        try:
+            self._run.send(Frame(kind, body), deadline=self._deadline)
+        except Ended as ended:
+            self._ended = ended
+
+    def _listen(self, shown: Output | None) -> Frame:
+        if self._ended is not None:
+            raise self._ended
+        return self._run.listen(deadline=self._deadline, output=shown)
+
+    def _step(self) -> float:
+        self._time.begin_step()
+        return time.monotonic() + _NET_TIMES * self._limit_s
+
+
+@contextlib.contextmanager
+def _honest() -> Iterator[None]:
+    """What is not of the form that a harness writes is as good as nothing. Raises Ended."""
+    try:
+        yield
+    except ObservationRefused as fault:
+        raise Ended("garbled") from fault
+
+
+def _begin(run: Run, *, output: Output) -> None:
+    """
+    Until the walls are up and the starting code has run, whatever happens is ours or the author's.
+
+    The output is the student's from the first byte: by the time the frame is read here, their code may have printed.
+    """
+    try:
+        _expect(run.listen(deadline=time.monotonic() + START_TIME_S, output=output), FrameType.READY)
+    except Ended as ended:
+        told = shown(output.kept, cut=output.truncated)
+        raise GraderFault(f"a run ended before the student's code began ({ended.how}): {told}") from ended
+
+
+def data(trial: TrialOrder, *, silent: bool = False) -> dict[str, Any]:
+    """
+    What the student's process is told of a trial before its code has run on it: not the probe's seed.
+
+    Args:
+        trial: which.
+        silent: print nothing, although it is the first in its process.
+    """
+    return {"draw": trial.draw, "silent": silent}
+
+
+def _expect(frame: Frame, kind: FrameType) -> Frame:
+    if frame.type is FrameType.LEFT:
+        line = frame.body.get("line")
+        raise Ended("gone", status=0, line=line if type(line) is int and 0 < line <= MAX_SOURCE_BYTES else None)
+    if frame.type is not kind:
+        raise Ended("garbled")
+    return frame

@@ -1,0 +1,332 @@
+"""
+The form of an observation: what a student's process may hand over of one trial, field by field, with a bound on each.
+
+Theory of operation. A student's code shares its process with the harness that looks at it, and holds the pipe that the
+harness speaks through, so every bit of an observation may be chosen by the student. The trusted parent therefore reads
+it here, once, before it is passed on and before anything is made of it: plain JSON values and the header of the
+tensors (safetensors), no numbers of theirs. Three rules make the rest of the way safe:
+
+- Nothing is optional that a harness always writes, and nothing is there that it never writes: names, kinds and pairs
+  are those that were asked for, a tensor is listed exactly where the facts say that its numbers were read, and both say
+  the same shape and type. What differs was not written by a harness.
+- Whatever could later be allocated, counted through, multiplied or printed has a bound here, by itself and, where many
+  make it large, in sum: axes, sizes, the product of sizes, leaves, entries, texts, whole numbers (64 bits).
+- A harness keeps within these bounds by itself (`graders.student.observation`): an honest program that makes more gets
+  a sentence about it from a check. So whoever is refused here has forged.
+
+An observation that is refused counts as a run that handed over nothing: the student's `crashed`.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graders.protocol.frames import Frame, decode_body
+
+MAX_AXES = 16
+MAX_SIZE = (1 << 31) - 1  # of one axis
+MAX_PRODUCT = (1 << 62) - 1  # of the sizes of a shape whose numbers were not read
+MAX_ELEMENTS = 1 << 20  # of one tensor whose numbers were read
+MAX_TENSORS_BYTES = 12 * 1024 * 1024  # of one trial's outputs, inputs and operands
+MAX_LEAVES = 64  # of one table
+MAX_LEAVES_ELEMENTS = 1 << 21  # of all leaves of an observation together
+MAX_MEMORY_STEP = (1 << 40) - 1  # in numbers: offsets and strides of leaves
+MAX_INTEGER = (1 << 63) - 1
+MAX_LIST, MAX_VALUE_DEPTH, MAX_VALUE_ENTRIES = 16, 8, 4096
+MAX_VALUE_CHARS = 1000
+MAX_NAME_CHARS = 100
+MAX_MESSAGE_CHARS = 2000
+MAX_CODE_CHARS = 200
+MAX_PRINTED_CHARS = 10_000
+MAX_TARGETS = 64
+MAX_OPERANDS = 4
+MAX_PROBED = 64
+MAX_FUNCTIONS = 20
+MAX_HEADER_BYTES = 64 * 1024
+MAX_LATE = 64
+MAX_CALLS = 512
+MAX_GRADIENT_FAULT_CHARS = 300
+GRADIENT_WORDS = ("tensor", "none", "unusable")
+GRADIENT_FAULT = "error "  # before what was raised, in the place of one of these words
+DTYPES: Mapping[str, tuple[str, int]] = {  # of safetensors: torch's name, bytes of a number
+    "F64": ("float64", 8), "F32": ("float32", 4), "F16": ("float16", 2), "BF16": ("bfloat16", 2),
+    "I64": ("int64", 8), "I32": ("int32", 4), "I16": ("int16", 2), "I8": ("int8", 1), "U8": ("uint8", 1),
+    "BOOL": ("bool", 1),
+}  # fmt: skip
+_KINDS = ("missing", "tensor", "array", "table", "value", "other")
+_VIAS = ("tensor", "parameter", "weight", "only-parameter", "nothing", "several")
+_OPERAND = "operand:"  # before an operand's name, where the tensors are listed
+_LENGTH_BYTES = 8
+_DTYPE = re.compile(r"[a-z0-9_]{1,40}")
+Rule = Callable[[Any], None]
+Listed = dict[str, tuple[str, tuple[int, ...]]]  # tensors by name: torch's type, shape
+
+
+class ObservationRefused(ValueError):
+    """An observation is not of the form that a harness writes."""
+
+
+class ObservationSchema:
+    """The form of all observations of one exercise."""
+
+    def __init__(self, order: Mapping[str, Any]) -> None:
+        """`order`: what a student's process is told of the exercise, as `Task.student_part` gives it."""
+        self._outputs = [one["name"] for one in order["outputs"]]
+        self._inputs = list(order["inputs"])
+        self._calls = bool(order.get("calls"))
+        self._pairs = {f"{of}>{to}" for of, to in order["gradients"]}
+
+    def check_claim(self, frame: Frame, *, again: bool = False) -> None:
+        """What one trial made; `again`: with other numbers in its tables. Raises ObservationRefused."""
+        try:
+            body = dict(frame.body)
+            if again:
+                _texts(body.pop("late"), most=MAX_LATE, each=lambda one: _texts(one, most=2, each=_NAME))
+            self._claim(body, _listed(frame.tensors, max_bytes=MAX_TENSORS_BYTES))
+        except (ValueError, TypeError, KeyError, AttributeError) as fault:
+            raise ObservationRefused(f"not a claim: {fault!r:.200}") from fault
+
+    def check_gradients(self, frame: Frame, *, again: bool = False) -> None:
+        """The gradients of one trial; `again` as above, and then there is no third time. Raises ObservationRefused."""
+        try:
+            listed = _listed(frame.tensors, max_bytes=len(frame.tensors))
+            _fields(frame.body, {"gradients"} if again else {"gradients", "again"})
+            _truth(frame.body.get("again", False))
+            words = frame.body["gradients"]
+            _fields(words, self._pairs)
+            for word in words.values():
+                _gradient_word(word)
+            _require(listed.keys() == {pair for pair, word in words.items() if word == "tensor"}, "tensors not listed")
+        except (ValueError, TypeError, KeyError, AttributeError) as fault:
+            raise ObservationRefused(f"not gradients: {fault!r:.200}") from fault
+
+    def _claim(self, body: dict[str, Any], listed: Listed) -> None:
+        asked = {"calls"} if self._calls else set()
+        _fields(body, {"outputs", "inputs", "fault", "probed", "exited", "printed", "defined", *asked})
+        _texts(body.get("calls", []), most=MAX_CALLS, each=_NAME)
+        outputs, inputs, fault = body["outputs"], body["inputs"], body["fault"]
+        _require(list(outputs) == self._outputs and list(inputs) == self._inputs, "other names than those asked for")
+        named = [*outputs.items(), *inputs.items()]
+        if fault is not None:
+            _fault(fault, more={"operands"})
+            _mapping(fault["operands"], most=MAX_OPERANDS)
+            named += [(f"{_OPERAND}{name}", facts) for name, facts in fault["operands"].items()]
+        for _, facts in named:
+            _facts(facts)
+        _agree(named, listed)
+        leaves = [leaf for facts in outputs.values() for leaf in facts.get("leaves", ())]
+        _require(sum(math.prod(leaf["shape"]) for leaf in leaves) <= MAX_LEAVES_ELEMENTS, "leaves too large in sum")
+        _mapping(body["probed"], most=MAX_PROBED)
+        for one in body["probed"].values():
+            _fault(one)
+        if body["exited"] is not None:
+            _fields(body["exited"], {"line", "code"})
+            _line(body["exited"]["line"])
+            _text(MAX_CODE_CHARS)(body["exited"]["code"])
+        _text(MAX_PRINTED_CHARS)(body["printed"])
+        _texts(body["defined"], most=MAX_FUNCTIONS, each=lambda one: _texts(one, most=1 + len(outputs), each=_NAME))
+
+
+def _require(holds: bool, what: str) -> None:  # noqa: FBT001  the one thing it is about
+    if not holds:
+        raise ObservationRefused(what)
+
+
+def _fields(value: Any, names: set[str]) -> None:  # noqa: ANN401  any JSON value
+    """An object with just these fields."""
+    _require(type(value) is dict and value.keys() == names, "other fields than a harness writes")
+
+
+def _mapping(value: Any, *, most: int) -> None:  # noqa: ANN401
+    """An object with at most so many short names."""
+    _require(type(value) is dict and len(value) <= most, "more entries than a harness writes")
+    for name in value:
+        _NAME(name)
+
+
+def _texts(value: Any, *, most: int, each: Rule) -> None:  # noqa: ANN401
+    _require(type(value) is list and len(value) <= most, "more entries than a harness writes")
+    for one in value:
+        each(one)
+
+
+def _text(most: int) -> Rule:
+    def rule(value: Any) -> None:  # noqa: ANN401
+        _require(type(value) is str and len(value) <= most, "a short text was expected")
+
+    return rule
+
+
+def _one_of(words: tuple[str, ...]) -> Rule:
+    def rule(value: Any) -> None:  # noqa: ANN401
+        _require(type(value) is str and value in words, "an unknown word")
+
+    return rule
+
+
+def _gradient_word(value: Any) -> None:  # noqa: ANN401
+    _text(len(GRADIENT_FAULT) + MAX_GRADIENT_FAULT_CHARS)(value)
+    _require(value in GRADIENT_WORDS or value.startswith(GRADIENT_FAULT), "an unknown word")
+
+
+def _whole(most: int, *, least: int = 0) -> Rule:
+    def rule(value: Any) -> None:  # noqa: ANN401
+        _require(type(value) is int and least <= value <= most, "a whole number within its bounds was expected")
+
+    return rule
+
+
+def _truth(value: Any) -> None:  # noqa: ANN401
+    _require(type(value) is bool, "a truth value was expected")
+
+
+def _whole_numbers(value: Any, *, most: int) -> None:  # noqa: ANN401
+    """A size or step for each axis: in one go, for there are dozens of these lists in each observation."""
+    short = type(value) is list and len(value) <= MAX_AXES
+    within = short and all(type(one) is int and 0 <= one <= most for one in value)
+    _require(within, "whole numbers within their bounds were expected, one for each axis")
+
+
+def _shape(value: Any, *, most: int = MAX_PRODUCT) -> int:  # noqa: ANN401
+    """Sizes; returns how many numbers they are."""
+    _whole_numbers(value, most=MAX_SIZE)
+    numbers: int = math.prod(value)
+    _require(numbers <= most, "a shape of too many numbers")
+    return numbers
+
+
+def _sizes(value: Any) -> None:  # noqa: ANN401
+    _shape(value)
+
+
+def _leaves(value: Any) -> None:  # noqa: ANN401
+    _texts(value, most=MAX_LEAVES, each=_leaf)
+
+
+def _leaf(value: Any) -> None:  # noqa: ANN401
+    _fields(value, {"storage", "offset", "shape", "stride"})
+    _COUNT(value["storage"])
+    _STEP(value["offset"])
+    _shape(value["shape"], most=MAX_ELEMENTS)
+    _whole_numbers(value["stride"], most=MAX_MEMORY_STEP)
+    _require(len(value["shape"]) == len(value["stride"]), "a leaf without as many strides as axes")
+
+
+def _value(value: Any) -> None:  # noqa: ANN401
+    """A plain value; the lists that are still to be looked through are counted before they are."""
+    waiting, entries = [(value, 0)], 0
+    while waiting:
+        one, depth = waiting.pop()
+        if type(one) is list:
+            entries += len(one)
+            within = len(one) <= MAX_LIST and depth < MAX_VALUE_DEPTH and entries <= MAX_VALUE_ENTRIES
+            _require(within, "a list larger or deeper than a harness hands over")
+            waiting += [(part, depth + 1) for part in one]
+        else:
+            _plain(one)
+
+
+def _plain(value: Any) -> None:  # noqa: ANN401
+    if type(value) is int:
+        _require(abs(value) <= MAX_INTEGER, "a whole number of more than 64 bits")
+    elif type(value) is float:
+        _require(math.isfinite(value), "a number that is not finite")
+    elif value is not None and type(value) is not bool:
+        _text(MAX_VALUE_CHARS)(value)
+
+
+def _dtype(value: Any) -> None:  # noqa: ANN401
+    _require(type(value) is str and bool(_DTYPE.fullmatch(value)), "no name of a type of numbers")
+
+
+def _line(value: Any) -> None:  # noqa: ANN401
+    if value is not None:
+        _COUNT(value)
+
+
+_NAME, _COUNT, _STEP = _text(MAX_NAME_CHARS), _whole(MAX_SIZE), _whole(MAX_MEMORY_STEP)
+_LISTED_DTYPE = _one_of(tuple(DTYPES))
+_ABOUT = {"dtype", "shape", "data_offsets"}
+_FACTS: Mapping[str, Rule] = {
+    "kind": _one_of(_KINDS),
+    "type": _NAME,
+    "via": _one_of(_VIAS),
+    "dtype": _dtype,
+    "shape": _sizes,
+    "refused": _text(MAX_CODE_CHARS),
+    "requires_grad": _truth,
+    "storage": _COUNT,
+    "leaves": _leaves,
+    "value": _value,
+}
+_FAULT: Mapping[str, Rule] = {
+    "type": _NAME,
+    "builtin": _truth,
+    "message": _text(MAX_MESSAGE_CHARS),
+    "memory": _truth,
+    "line": _line,
+    "parsed": _truth,
+    "code": _text(MAX_CODE_CHARS),
+    "targets": lambda value: _texts(value, most=MAX_TARGETS, each=_NAME),
+    "on_self": _truth,
+}
+_READ = {"shape", "dtype", "requires_grad", "storage"}  # there together, if the numbers were read
+
+
+def _facts(facts: Any) -> None:  # noqa: ANN401
+    """What is said of the value under one name."""
+    _require(type(facts) is dict and facts.keys() <= _FACTS.keys(), "other facts than a harness writes")
+    for name, value in facts.items():
+        _FACTS[name](value)
+    kind = facts["kind"]
+    if kind == "missing":
+        _fields(facts, {"kind"})
+    _require(("value" in facts) == (kind == "value"), "a value that is none")
+    if "storage" in facts:
+        _require(kind not in ("missing", "value") and facts.keys() >= _READ and "refused" not in facts, "read or not?")
+    if "leaves" in facts:
+        _require(kind == "table" and "storage" in facts, "leaves of what is no table")
+
+
+def _fault(facts: Any, *, more: frozenset[str] | set[str] = frozenset()) -> None:  # noqa: ANN401
+    """An exception."""
+    _fields(facts, {*_FAULT, *more})
+    for name, rule in _FAULT.items():
+        rule(facts[name])
+
+
+def _agree(named: list[tuple[str, Any]], listed: Listed) -> None:
+    """The tensors are just those whose numbers were read, of the type and shape that the facts say."""
+    # of an input that is an output too, what was looked at last is listed
+    read = {name: (facts["dtype"], tuple(facts["shape"])) for name, facts in named if "storage" in facts}
+    _require(read == listed, "the tensors are not those that the facts speak of")
+
+
+def _listed(packed: bytes, *, max_bytes: int) -> Listed:
+    """The tensors that the header of safetensors lists; it must account for every byte, and for none twice."""
+    if not packed:
+        return {}
+    size = int.from_bytes(packed[:_LENGTH_BYTES], "little")
+    begin = _LENGTH_BYTES + size
+    _require(size <= MAX_HEADER_BYTES and begin <= len(packed), "the tensors' header is longer than what there is")
+    header = decode_body(packed[_LENGTH_BYTES:begin])
+    _require(len(packed) - begin <= max_bytes, "the tensors are too large in sum")
+    listed: Listed = {}
+    places = []
+    for name, about in header.items():
+        _fields(about, _ABOUT)
+        _LISTED_DTYPE(about["dtype"])
+        numbers = _shape(about["shape"], most=MAX_ELEMENTS)
+        _whole_numbers(about["data_offsets"], most=MAX_SIZE)
+        first, last = about["data_offsets"]
+        dtype, item_bytes = DTYPES[about["dtype"]]
+        _require(last - first == numbers * item_bytes, "a tensor of other bytes than its shape has")
+        places.append((first, last))
+        listed[name] = dtype, tuple(about["shape"])
+    end = 0
+    for first, last in sorted(places):
+        _require(first == end, "bytes of the tensors belong to none or to two")
+        end = last
+    _require(end == len(packed) - begin, "more bytes than tensors")
+    return listed

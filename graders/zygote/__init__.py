@@ -1,0 +1,1 @@
+"""The warm processes: torch imported once, forked for each run."""
