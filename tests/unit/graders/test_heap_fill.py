@@ -4,14 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 _IN_A_PROCESS_OF_ITS_OWN = """
-from graders import holes
+from graders.zygote import heap_fill
 kept = [str(number) * (number % 13) for number in range(50_000)]
 del kept[::2]
-before = sum(size * free for size, free in holes._python_holes() if size < 512)
-holes.fill()
-after = sum(size * free for size, free in holes._python_holes() if size < 512)  # a new arena is counted as 512s
+before = sum(size * free for size, free in heap_fill._python_holes() if size < 512)
+heap_fill.fill()
+after = sum(size * free for size, free in heap_fill._python_holes() if size < 512)  # a new arena is counted as 512s
 print(before > 10 * after, before)
 """
 
