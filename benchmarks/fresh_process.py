@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 
-from graders.judge import outcome
-from graders.judge.feedback.printed_check import printed
-from graders.judge.reference import Programs, Reference, Start
-from graders.judge.trial import Trial
+from graders.judge.outcome import results
+from graders.judge.outcome.printed_check import printed
+from graders.judge.trials.inputs import changed_inputs
+from graders.judge.trials.reference import Programs, Reference, Start
+from graders.judge.trials.trial import Trial
 from graders.judge.values.decode_observation import read
-from graders.judge.values.inputs import changed_inputs
 from graders.report import CheckStatus
 from graders.starting_code import Setup
 from graders.student import observation
@@ -59,9 +59,9 @@ def main() -> None:
             values=values,
             source=order["source"],
         )
-        outcome.judge_trial(trial)
+        results.judge_trial(trial)
         trials.append(trial)
-    found_all = outcome.results(task, trials)
+    found_all = results.results(task, trials)
     print(printed(trials[0], task.report))
     print(all(one.status is CheckStatus.PASSED for one in found_all))
 

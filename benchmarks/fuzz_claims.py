@@ -23,7 +23,7 @@ from hypothesis import seed as seeded
 from benchmarks.forged_observations import forgeries, task
 from graders.faults import GraderFault
 from graders.grader import Grader
-from graders.report_assembly import MAX_REPORT_BYTES
+from graders.reporting.assembly import MAX_REPORT_BYTES
 
 MOST_S = 3.0
 TELL_EVERY = 1000

@@ -1,7 +1,7 @@
 """
 Authors' texts, compiled once for an exercise and not once for each run.
 
-A run that is given nothing but the exercise (`graders.judge.code.compilation`) compiles them all and hands the code over as
+A run that is given nothing but the exercise (`graders.judge.compilation`) compiles them all and hands the code over as
 bytes. The parent keeps these unopened, for it runs no author's code, and sends them along with later submissions to the
 same exercise: to runs that would compile and run the same texts anyway.
 """

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from graders import report_assembly
 from graders.faults import GraderFault, MachineFault
 from graders.pool.exercise_payloads import Brief, Briefs
 from graders.pool.judge_pool import JUDGE_BUDGET, JUDGE_TIME_S, Judges
@@ -27,7 +26,8 @@ from graders.pool.sandboxed_process import Ended, Output, Run
 from graders.pool.student_session import Handed, JudgingFailed, Observation, converse, data
 from graders.protocol.frames import Frame, FrameType
 from graders.report import Report, Timing
-from graders.report_assembly import Findings, FindingsRefused
+from graders.reporting import assembly
+from graders.reporting.assembly import Findings, FindingsRefused
 from graders.survey import Survey
 from graders.task import Limits, Task
 from graders.trials import TrialOrder, draw_trials
@@ -108,9 +108,9 @@ class Grader:
             self._answer_for(brief, found, seed=seed)
             run = replace(run, ended=run.ended or Ended(found.how))
             found = Findings()
-        return report_assembly.judged(task, run, found, seed=seed)
+        return assembly.judged(task, run, found, seed=seed)
 
-    def _tried(self, brief: Brief, source: str, *, seed: str) -> tuple[report_assembly.Run, _Found]:
+    def _tried(self, brief: Brief, source: str, *, seed: str) -> tuple[assembly.Run, _Found]:
         """Run and judge, and say how both ended. Raises GraderFault."""
         begun = time.perf_counter()
         attempt = _Attempt(brief, source, draw_trials(brief.task, seed), _output(brief.task))
@@ -120,7 +120,7 @@ class Grader:
             handed, found, ran = self._heard_again(attempt, handed, found.again)
         judged = time.perf_counter()
         timing = Timing(run=_ms(ran - begun), judge=_ms(judged - ran), total=_ms(judged - begun))
-        return report_assembly.Run(handed.ended, attempt.output, timing, handed.trial), found
+        return assembly.Run(handed.ended, attempt.output, timing, handed.trial), found
 
     def _fed(self, attempt: _Attempt) -> tuple[Handed, _Found, float]:
         """Run all trials in one process, and judge them; what was handed over and found, and when the run was over."""
@@ -210,8 +210,8 @@ class Grader:
             raise MachineFault(_STARVED)
         took = _ms(time.perf_counter() - begun)
         fault = handed.trials[0][0].claim.body["fault"] if handed.trials else None
-        ran = report_assembly.Run(handed.ended, output, Timing(run=took, total=took))
-        return report_assembly.unjudged(task, ran, fault)
+        ran = assembly.Run(handed.ended, output, Timing(run=took, total=took))
+        return assembly.unjudged(task, ran, fault)
 
     def survey(self, task: Task) -> Survey:
         """
@@ -227,7 +227,7 @@ class Grader:
                 frame = run.converse(order, deadline=time.monotonic() + JUDGE_TIME_S, output=words)
                 return Survey.from_json(frame.body)
             except (Ended, ValueError, TypeError, KeyError) as fault:
-                said = report_assembly.text(words).strip()[-1000:]
+                said = assembly.text(words).strip()[-1000:]
                 raise GraderFault(
                     f"the exercise's own code does not come to its end ({fault}) {said}".strip()
                 ) from fault
@@ -295,13 +295,13 @@ def _judge(task: Task, judge: Run, handed: Handed) -> Findings | JudgingFailed:
     try:
         frame = judge.converse(Frame(FrameType.END, {}), deadline=time.monotonic() + JUDGE_TIME_S, output=words)
     except Ended as ended:
-        return JudgingFailed.by(ended, f"gave no outcome: {report_assembly.text(words)}")
+        return JudgingFailed.by(ended, f"gave no outcome: {assembly.text(words)}")
     if "fault" in frame.body:
         raise GraderFault(str(frame.body["fault"]))
     if "failure" in frame.body:
         return JudgingFailed(str(frame.body["failure"]))
     try:
-        return report_assembly.findings(task, frame.body)
+        return assembly.findings(task, frame.body)
     except FindingsRefused as refused:
         return JudgingFailed(str(refused))
 

@@ -34,8 +34,8 @@ from app.models import (
     TutorMessage,
     UsageCounter,
 )
-from app.services.accounts.keyed_hash import KeyedHash
 from app.services.administration.users import refuse_last_admin
+from app.services.keyed_hash import KeyedHash
 from app.services.metrics import keep_verdicts
 from app.services.plans.spent_quotas import remember
 from app.services.tutor.ledger import give_up_all

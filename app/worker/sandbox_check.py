@@ -8,7 +8,7 @@ import structlog
 
 from app.errors import AppError
 from graders.grader import Grader
-from graders.sandbox.self_test import Finding, prove, required_missing
+from graders.self_test import Finding, prove, required_missing
 
 REFUSED = 78
 """A worker's exit code when it refuses to grade: `EX_CONFIG` of sysexits.h. Starting it again would not help."""

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from graders.judge import warmup
-from graders.judge.code.compilation import Exercise, for_judge, for_student
+from graders.judge.compilation import Exercise, for_judge, for_student
 from graders.judge.session import Judge
 from graders.judge.survey import survey
 from graders.judge.values.decode_observation import ClaimRefused

@@ -11,16 +11,16 @@ from typing import Any
 
 import torch
 
-from graders.judge import outcome
-from graders.judge.code.compilation import Exercise
-from graders.judge.feedback.disclosure import sizes_of
-from graders.judge.feedback.misconceptions import recognise
-from graders.judge.feedback.printed_check import printed
-from graders.judge.reference import Names, Programs, Reference, Start
-from graders.judge.trial import Trial
+from graders.judge.compilation import Exercise
+from graders.judge.outcome import results as outcome
+from graders.judge.outcome.misconceptions import recognise
+from graders.judge.outcome.printed_check import printed
+from graders.judge.trials.disclosure import sizes_of
+from graders.judge.trials.inputs import changed_inputs
+from graders.judge.trials.reference import Names, Programs, Reference, Start
+from graders.judge.trials.second_look import look, settle
+from graders.judge.trials.trial import Trial
 from graders.judge.values.decode_observation import read
-from graders.judge.values.inputs import changed_inputs
-from graders.judge.values.second_look import look, settle
 from graders.protocol.frames import Frame, FrameType
 from graders.starting_code import Setup
 from graders.student import main_module

@@ -17,10 +17,10 @@ import torch
 
 from graders.code_cache import Texts
 from graders.faults import GraderFault
-from graders.judge import outcome
-from graders.judge.feedback.printed_check import printed
-from graders.judge.reference import Names, Programs, Reference, Start
-from graders.judge.trial import Trial
+from graders.judge.outcome import results
+from graders.judge.outcome.printed_check import printed
+from graders.judge.trials.reference import Names, Programs, Reference, Start
+from graders.judge.trials.trial import Trial
 from graders.judge.values.decode_observation import read
 from graders.starting_code import Setup, told
 from graders.student import main_module, observation
@@ -151,7 +151,7 @@ class _Surveyor:
             source=self._task.solution,
             texts=self._texts,
         )
-        outcome.judge_trial(trial)
+        results.judge_trial(trial)
         faults: list[str] = []
         printed(trial, self._task.report, faults)
         return faults

@@ -2,7 +2,7 @@
 
 import functools
 
-from graders.judge.code.compilation import Exercise, for_judge
+from graders.judge.compilation import Exercise, for_judge
 from graders.judge.session import Judge
 from graders.protocol.frames import Frame, FrameType
 from graders.student import warmup as sample

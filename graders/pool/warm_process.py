@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graders import plain_text
 from graders.faults import MachineFault
 from graders.pool.sandboxed_process import Limit, Pipes, Run, process_id
+from graders.reporting import plain_text
 from graders.sandbox import bubblewrap, libraries, policy
 from graders.sandbox.disk import CountedFolder, Disk, SizedDisk
 

@@ -21,7 +21,7 @@ byte of them is read (`graders.protocol.frames`); what is inside is opened by th
 walls, and what the judge says is read field by field by the parent (`graders.grader`).
 
 Texts. An author's texts are compiled once, by a judge's run of its own that is given the exercise
-and nothing else (`graders.judge.code.compilation`). The parent keeps what it hands over as bytes, and only
+and nothing else (`graders.judge.compilation`). The parent keeps what it hands over as bytes, and only
 later runs of the same exercise open them, behind their walls: no warm process ever does, and a
 student's run is sent no more than the starting code and the probe, which it has to run anyway.
 
@@ -75,6 +75,6 @@ and set flags are gone with its memory, and so does a judge's. What outlives a s
 of it, nor an author's text. After a run that did not end cleanly the zygote must answer;
 if it does not, or has died, or has made 5000 forks, it is replaced (`graders.pool.process_pool`).
 
-Required are seccomp and Landlock; `graders.sandbox.self_test` tries all of it in a real run before a worker
+Required are seccomp and Landlock; `graders.self_test` tries all of it in a real run before a worker
 grades the first submission, and the worker refuses to go on if a deed gets through.
 """

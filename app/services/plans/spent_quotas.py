@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.db import upsert
 from app.models import Account, Period, SpentAllowance, UsageCounter
-from app.services.accounts.keyed_hash import KeyedHash
+from app.services.keyed_hash import KeyedHash
 from app.services.plans import quotas
 
 KEPT_MONTHS = 24

@@ -16,8 +16,8 @@ from app.clients.tutor.hosted import hosted_engine
 from app.db import Database
 from app.metrics import UNWRITTEN, WRITE_EVERY_S
 from app.services import metrics
-from app.services.accounts.keyed_hash import keyed_hash_for
 from app.services.grading.backend import bells_for, queue_for
+from app.services.keyed_hash import keyed_hash_for
 from app.services.plans.daily_limits import allowances_of
 from app.services.tutor.offline.engine import RetrievalEngine
 from app.settings import Settings

@@ -20,7 +20,7 @@ from graders.judge.checks import (
     unchanged,
     uses,
 )
-from graders.judge.trial import Outcome, Trial
+from graders.judge.trials.trial import Outcome, Trial
 from graders.report import CheckStatus
 from graders.task import Check
 

@@ -5,7 +5,7 @@ Did an operation really run, or not, however it was called?
 list asks for an operation and rules out one of its names, that name is looked for as it was called.
 """
 
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.operations import operation, operations
 from graders.task import Check
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from graders.judge.checks.gradient import arrives, stopped
-from graders.judge.feedback import descriptions, disclosure
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.feedback import descriptions
+from graders.judge.trials import disclosure
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.judge.values.compare import Mismatch, Terms, compare, fits, same_value
 from graders.judge.values.decode_observation import Made
 from graders.student import observation

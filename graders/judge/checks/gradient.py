@@ -2,7 +2,7 @@
 
 import torch
 
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.judge.values.compare import compare
 from graders.judge.values.decode_observation import Made
 from graders.report import CheckStatus

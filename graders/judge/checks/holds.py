@@ -1,6 +1,6 @@
 """Does an author's expression over the student's own outputs hold?"""
 
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.task import Check
 
 

@@ -1,6 +1,6 @@
 """How many numbers can learn, each counted once, however many names it has?"""
 
-from graders.judge.trial import Outcome, Trial, failed, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, passed
 from graders.judge.values.decode_observation import Leaf, Made
 from graders.judge.values.strided import distinct_numbers
 from graders.student import observation

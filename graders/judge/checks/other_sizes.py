@@ -1,6 +1,6 @@
 """Does the code work for other data and sizes? Says so when no other check can be blamed."""
 
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.report import CheckStatus
 from graders.task import Check
 

@@ -7,7 +7,7 @@ printed the right one too, but has not said which it is.
 
 import re
 
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.task import Check
 
 _NUMBER = re.compile(r"[-+]?\d[\d.,e]*")

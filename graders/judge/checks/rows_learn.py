@@ -3,7 +3,7 @@
 import torch
 
 from graders.judge.checks.gradient import silent_rows, why_cut
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.task import Check
 
 

@@ -2,8 +2,9 @@
 
 import torch
 
-from graders.judge.feedback import descriptions, disclosure
-from graders.judge.trial import Outcome, Trial, failed, passed
+from graders.judge.feedback import descriptions
+from graders.judge.trials import disclosure
+from graders.judge.trials.trial import Outcome, Trial, failed, passed
 from graders.judge.values.decode_observation import Made
 from graders.task import Check
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.judge.values.decode_observation import MISSING
 from graders.task import Check
 

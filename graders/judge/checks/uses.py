@@ -1,7 +1,7 @@
 """Is a construct used, or left out, in the code as parsed?"""
 
 from graders.judge.code.constructs import constructs
-from graders.judge.trial import Outcome, Trial, failed, not_run, passed
+from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.task import Check
 
 _NOT = "not "

@@ -13,7 +13,7 @@ from benchmarks.fuzz_claims import MOST_S, Seen
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import Report, Verdict
-from graders.report_assembly import MAX_REPORT_BYTES
+from graders.reporting.assembly import MAX_REPORT_BYTES
 from graders.task import Check, Input, Output, Task
 
 EXAMPLES = 500

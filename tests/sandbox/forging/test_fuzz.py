@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graders import report_assembly
 from graders.judge import warmup as judging
 from graders.judge.values.decode_observation import Claim, read
 from graders.pool.sandboxed_process import Output
@@ -30,6 +29,7 @@ from graders.protocol.frames import (
 )
 from graders.protocol.observation_schema import ObservationRefused, ObservationSchema
 from graders.report import Report, Timing
+from graders.reporting import assembly
 from graders.student import warmup as running
 from graders.task import WrongVariant
 
@@ -99,13 +99,13 @@ def test_claim_is_refused_or_read(seed: int) -> None:
 def test_outcome_is_read_or_refused(seed: int) -> None:
     """Whatever a judge says, if only because an author's code made it, is a report that is JSON, or refused."""
     outcome = spoilt(random.Random(seed), honest_outcome())
-    run = report_assembly.Run(None, Output(9, 9), Timing())
-    with contextlib.suppress(report_assembly.FindingsRefused):
-        report = report_assembly.judged(TASK, run, report_assembly.findings(TASK, outcome), seed="0")
+    run = assembly.Run(None, Output(9, 9), Timing())
+    with contextlib.suppress(assembly.FindingsRefused):
+        report = assembly.judged(TASK, run, assembly.findings(TASK, outcome), seed="0")
         assert isinstance(report, Report)
-        assert len(json.dumps(report.to_json(), allow_nan=False).encode()) <= report_assembly.MAX_REPORT_BYTES
+        assert len(json.dumps(report.to_json(), allow_nan=False).encode()) <= assembly.MAX_REPORT_BYTES
         assert {type(text) for one in report.checks for text in (one.id, one.title, one.message)} <= {str}
-        assert max(len(one.message) for one in report.checks) <= report_assembly.MAX_MESSAGE_CHARS
+        assert max(len(one.message) for one in report.checks) <= assembly.MAX_MESSAGE_CHARS
         assert {type(size) for one in report.tensors for size in one.shape} <= {int}
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from graders.code_cache import Texts
-from graders.judge.code.compilation import Exercise, for_judge, for_student
+from graders.judge.compilation import Exercise, for_judge, for_student
 from graders.pool.exercise_payloads import Briefs
 from graders.pool.sandboxed_process import Ended
 from graders.protocol.frames import Frame, FrameType

@@ -6,7 +6,7 @@ from torch import nn
 
 from graders.code_cache import Texts
 from graders.judge.code.data_flow import made_from, serves
-from graders.judge.reference import Programs, Reference, Start
+from graders.judge.trials.reference import Programs, Reference, Start
 from graders.judge.values.decode_observation import Claim, Made
 from graders.starting_code import Setup
 from graders.task import Task

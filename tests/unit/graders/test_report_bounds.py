@@ -5,7 +5,7 @@ import json
 import pytest
 
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
-from graders.report_assembly import MAX_MESSAGE_CHARS, MAX_REPORT_BYTES, bounded
+from graders.reporting.assembly import MAX_MESSAGE_CHARS, MAX_REPORT_BYTES, bounded
 
 
 def report(text: str, *, output: str = "", checks: int = 3) -> Report:

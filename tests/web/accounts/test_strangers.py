@@ -19,7 +19,7 @@ from app.clients.mail import Mail
 from app.main import create_app
 from app.models import Account, BrowserSession, Rule, Submission
 from app.services.accounts.access import guest_without_row
-from app.services.accounts.keyed_hash import KEY_FILE, keyed_hash_for
+from app.services.keyed_hash import KEY_FILE, keyed_hash_for
 from app.services.plans import quotas
 from app.settings import Settings
 from app.web.auth.dependencies import COOKIE

@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 import torch
 
-from graders.judge.code.typed_in import typed_in
-from graders.judge.trial import Trial
+from graders.judge.trials.trial import Trial
+from graders.judge.trials.typed_in import typed_in
 from graders.judge.values.compare import same, same_value
 from graders.judge.values.decode_observation import Claim, Fault, Made
 from graders.report import Misconception

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graders.code_cache import Texts
-from graders.judge.feedback.printed_check import statements
-from graders.judge.reference import Programs
-from graders.judge.trial import expression
+from graders.judge.outcome.printed_check import statements
+from graders.judge.trials.reference import Programs
+from graders.judge.trials.trial import expression
 from graders.starting_code import Setup
 from graders.student.probe import Probe
 from graders.task import Check, Task, WrongVariant

@@ -7,8 +7,8 @@ from types import CodeType
 
 from graders.code_cache import Texts
 from graders.judge.checks.learnable_count import count_learnable
-from graders.judge.reference import Names
-from graders.judge.trial import Trial
+from graders.judge.trials.reference import Names
+from graders.judge.trials.trial import Trial
 from graders.report import CheckStatus
 from graders.starting_code import raised
 

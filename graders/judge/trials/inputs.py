@@ -2,7 +2,7 @@
 
 import torch
 
-from graders.judge.reference import Names
+from graders.judge.trials.reference import Names
 from graders.judge.values.decode_observation import MISSING, Claim, Made
 from graders.task import Task
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from graders.judge.checks import judge
 from graders.judge.feedback.explanations import explain
-from graders.judge.trial import TIME_LIMIT, Outcome, Trial
+from graders.judge.trials.trial import TIME_LIMIT, Outcome, Trial
 from graders.report import CheckResult, CheckStatus, StudentError, TensorShape
 from graders.task import Check, Task
 

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 
 from graders.code_cache import Texts
-from graders.judge.code.predicates import facts
 from graders.judge.feedback.explanations import explain
-from graders.judge.reference import Names, Reference
+from graders.judge.trials.inputs import spoilt_input
+from graders.judge.trials.predicates import facts
+from graders.judge.trials.reference import Names, Reference
 from graders.judge.values.compare import Bound, Terms
 from graders.judge.values.condition import Noise, condition
 from graders.judge.values.decode_observation import MISSING, Claim, Fault, Made
-from graders.judge.values.inputs import spoilt_input
 from graders.judge.values.plausible import plausible
 from graders.report import CheckStatus
 from graders.student import observation
@@ -238,7 +238,7 @@ class Trial:
             text: the expression.
             more: facts that this trial by itself does not show.
 
-        Outputs are tensors (tables too) or plain values; `graders.judge.code.predicates` lists the facts.
+        Outputs are tensors (tables too) or plain values; `graders.judge.trials.predicates` lists the facts.
 
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.

@@ -7,7 +7,7 @@ own numbers has failed. What passed with them has passed only if it passes with 
 
 import torch
 
-from graders.judge.trial import Outcome, Trial, failed
+from graders.judge.trials.trial import Outcome, Trial, failed
 from graders.judge.values.decode_observation import Claim
 from graders.report import CheckStatus
 from graders.student.start_values import MAX_RENEWED, OtherNumbers, blind_spot

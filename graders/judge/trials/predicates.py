@@ -32,10 +32,10 @@ from typing import Any
 import torch
 
 from graders.judge.code.constructs import constructs
-from graders.judge.reference import Names
+from graders.judge.trials.inputs import spoilt_input
+from graders.judge.trials.reference import Names
 from graders.judge.values import compare
 from graders.judge.values.decode_observation import MISSING, Claim, Fault
-from graders.judge.values.inputs import spoilt_input
 from graders.operations import operation, operations
 from graders.student.execution import assigned
 from graders.task import Task

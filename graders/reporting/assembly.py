@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from graders.plain_text import plain, shown
 from graders.pool.sandboxed_process import Ended, Output
 from graders.protocol.observation_schema import MAX_AXES, MAX_SIZE
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
+from graders.reporting.plain_text import plain, shown
+from graders.reporting.verdicts import sentence, verdict_of
 from graders.task import Task
-from graders.verdicts import sentence, verdict_of
 
 MAX_MESSAGE_CHARS = 1000
 MAX_PRINTED_CHECK_CHARS = 8000

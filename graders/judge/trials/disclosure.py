@@ -9,8 +9,8 @@ much as these can say.
 """
 
 from graders.judge.feedback import descriptions
-from graders.judge.reference import Names
-from graders.judge.trial import Trial
+from graders.judge.trials.reference import Names
+from graders.judge.trials.trial import Trial
 from graders.judge.values.decode_observation import Made
 from graders.student import observation
 from graders.task import Task

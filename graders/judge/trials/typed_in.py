@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from graders.judge.trial import Trial
+from graders.judge.trials.trial import Trial
 from graders.report import CheckStatus
 
 _SMALLEST = 3  # 0, 1 and 2 stand in every text
