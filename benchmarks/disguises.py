@@ -3,9 +3,9 @@ Does a wrong program stay wrong, and a right one right, whatever tables start wi
 
     .venv/bin/python benchmarks/disguises.py [--only EXERCISE] [--seeds N] [--every N]
 
-Every wrong variant of the shipped exercises in every disguise of `app.authoring.proof.disguises`, and every solution in those
-that change a start only. With `--every 7` each variant is tried in one disguise of seven. Exit code 1 if a wrong one
-passes or a right one does not.
+Every wrong variant of the shipped exercises in every disguise of `app.authoring.proof.disguises`, and every solution in
+those that change a start only. With `--every 7` each variant is tried in one disguise of seven. Exit code 1 if a wrong
+one passes or a right one does not.
 """
 
 import argparse

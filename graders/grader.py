@@ -22,8 +22,9 @@ from graders.faults import GraderFault, MachineFault
 from graders.pool.exercise_payloads import Brief, Briefs
 from graders.pool.judge_pool import JUDGE_BUDGET, JUDGE_TIME_S, Judges
 from graders.pool.process_pool import Budget, Places
-from graders.pool.sandboxed_process import Ended, Output, Run
+from graders.pool.sandboxed_process import Run
 from graders.pool.student_session import Handed, JudgingFailed, Observation, converse, data
+from graders.protocol.ending import Ended, Output
 from graders.protocol.frames import Frame, FrameType
 from graders.report import Report, Timing
 from graders.reporting import assembly

@@ -13,8 +13,8 @@ class Draft(Base):
     """
     The text of one editor, as it was when its page last saved it.
 
-    An account has a few for each exercise: one for each tab, and those that were set aside. `app.services.submissions.drafts`
-    says how they come and go.
+    An account has a few for each exercise: one for each tab, and those that were set aside.
+    `app.services.submissions.drafts` says how they come and go.
     """
 
     __tablename__ = "draft"

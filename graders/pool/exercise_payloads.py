@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from graders.pool.sandboxed_process import Ended
+from graders.protocol.ending import Ended
 from graders.protocol.frames import Frame, FrameType
 from graders.protocol.observation_schema import ObservationSchema
 from graders.task import Task

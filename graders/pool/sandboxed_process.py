@@ -13,11 +13,12 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from graders.faults import MachineFault
+from graders.protocol.ending import Ended, Output
 from graders.protocol.frames import HEADER, Frame, FrameType, decode_body, read_header
 from graders.sandbox.disk import Disk
 
@@ -30,50 +31,6 @@ _LINGER_S = 0.2
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _UTIME = 11  # of /proc/PID/stat, counted from what follows the name; system time comes next
-
-
-class Ended(Exception):
-    """A run is over without the frame that was waited for; `how` says why."""
-
-    def __init__(self, how: str, *, status: int | None = None, line: int | None = None) -> None:
-        """
-        How it ended.
-
-        Args:
-            how: time | waiting | starved | cpu | memory | disk | output | gone | garbled; unjudged | costly: a judge
-                could not look at it.
-            status: the wait status, where it is known.
-            line: of the student's code that ended it, where that is known.
-        """
-        super().__init__(how)
-        self.how = how
-        self.status = status
-        self.line = line
-
-
-@dataclass
-class Output:
-    """What a run printed, as far as it is kept."""
-
-    keep_bytes: int
-    abort_bytes: int
-    kept: bytearray = field(default_factory=bytearray)
-    seen_bytes: int = 0
-
-    def add(self, part: bytes) -> None:
-        """Keep the beginning, count the rest."""
-        self.seen_bytes += len(part)
-        self.kept += part[: max(0, self.keep_bytes - len(self.kept))]
-
-    @property
-    def truncated(self) -> bool:
-        """Was there more than is kept?"""
-        return self.seen_bytes > len(self.kept)
-
-    def check(self) -> None:
-        """Raise Ended if so much was printed that the run is to be ended."""
-        if self.seen_bytes > self.abort_bytes:
-            raise Ended("output")
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from typing import Any, Self
 from graders.faults import GraderFault
 from graders.pool.exercise_payloads import Brief
 from graders.pool.judge_pool import JUDGE_TIME_S
-from graders.pool.sandboxed_process import START_TIME_S, Ended, Output, Run
+from graders.pool.sandboxed_process import START_TIME_S, Run
 from graders.pool.time_limit import TimeLimit
 from graders.pool.warm_process import JUDGE_PIPE_BYTES
+from graders.protocol.ending import Ended, Output
 from graders.protocol.frames import Frame, FrameType
 from graders.protocol.observation_schema import ObservationRefused
 from graders.reporting.plain_text import shown

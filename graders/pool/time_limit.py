@@ -18,7 +18,8 @@ Nothing is read as long as less than the limit has passed by the clock, which is
 import contextlib
 import time
 
-from graders.pool.sandboxed_process import Ended, Run
+from graders.pool.sandboxed_process import Run
+from graders.protocol.ending import Ended
 
 _WAITING_TIMES = 1.75
 _CLOCK_TIMES = 10

@@ -2,7 +2,7 @@
 
 import signal
 
-from graders.pool.sandboxed_process import Ended
+from graders.protocol.ending import Ended
 from graders.report import CheckResult, CheckStatus, Verdict
 from graders.task import Limits
 

@@ -185,7 +185,7 @@ def children() -> set[int]:
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             parent = path.joinpath("stat").read_text().rpartition(")")[2].split()[1]
-            if int(parent) == os.getpid() and b"argon2_apart" in path.joinpath("cmdline").read_bytes():
+            if int(parent) == os.getpid() and b"password_hashing" in path.joinpath("cmdline").read_bytes():
                 found.add(int(path.name))
     return found
 

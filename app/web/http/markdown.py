@@ -5,8 +5,8 @@ The order matters: Markdown is rendered, the result is sanitised, and only then 
 place of their markers. MathML can't go through the sanitiser (it would have to allow the very elements
 that parsers treat in special ways), so it is built here from an allow-list, element by element.
 
-What all of it may cost is bounded, and kept: `app.web.limits.render_budget` says how. Code is coloured in a few languages
-only: the time that a lexer takes is its own affair, and there are hundreds.
+What all of it may cost is bounded, and kept: `app.web.limits.render_budget` says how. Code is coloured in a few
+languages only: the time that a lexer takes is its own affair, and there are hundreds.
 """
 
 import html

@@ -8,10 +8,10 @@ network, and a hash of the token or cookie that it brings, good or not. Whoever 
 counted by the network.
 
 A stream is refused when too many of the same sender are just being opened, or were in the last while; those that are
-open already have a bound of their own (`app.web.limits.stream_limits`). A wait is refused only when it comes in a flood, because to
-wait costs next to nothing once it has begun. Passwords are a queue: a few are let in at once, networks take turns, and
-who stands in line holds a place in a list and no thread. So a class that signs in together gets in, one after the
-other, and a flood keeps out only its own network.
+open already have a bound of their own (`app.web.limits.stream_limits`). A wait is refused only when it comes in a
+flood, because to wait costs next to nothing once it has begun. Passwords are a queue: a few are let in at once,
+networks take turns, and who stands in line holds a place in a list and no thread. So a class that signs in together
+gets in, one after the other, and a flood keeps out only its own network.
 
 To refuse costs about a millisecond of the event loop, and who is refused at once is back at once. So of a network that
 is refused again and again each next refusal is told a little later than the one before: a flood then waits most of the

@@ -29,7 +29,8 @@ def _misshapen(trial: Trial, check: Check, made: Made) -> str:
     expected, dims = trial.expected_shape(check.of), trial.output(check.of).dims
     if made.shape == expected:
         return ""
-    found = f"`{check.of}` has {disclosure.shape(trial, made.shape)}, but it should be {descriptions.shape(expected, dims)}."
+    wanted = descriptions.shape(expected, dims)
+    found = f"`{check.of}` has {disclosure.shape(trial, made.shape)}, but it should be {wanted}."
     return f"{found} {_swapped(made.shape, expected)}".strip()
 
 

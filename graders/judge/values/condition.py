@@ -20,8 +20,8 @@ one number are that number's two summands; in a matrix product all products of i
 and probability. A number that is looked up has one term, itself.
 
 Two samples show the size to within a factor that a bound of some hundred roundings leaves room for, mostly; where a
-verdict hangs on it, eight are taken (`graders.judge.values.compare`). Only numbers that are off by more than their own size
-allows are looked at in this way, so for most submissions nothing is run twice.
+verdict hangs on it, eight are taken (`graders.judge.values.compare`). Only numbers that are off by more than their own
+size allows are looked at in this way, so for most submissions nothing is run twice.
 """
 
 from collections.abc import Callable

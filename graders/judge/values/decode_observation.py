@@ -1,6 +1,6 @@
 """
-Reading a student's claims, which the parent has found to be within `graders.protocol.observation_schema`. Where one is not what
-was asked for all the same, `ClaimRefused` says so, and the run counts as having handed over nothing.
+Reading a student's claims, which the parent has found to be within `graders.protocol.observation_schema`. Where one is
+not what was asked for all the same, `ClaimRefused` says so, and the run counts as having handed over nothing.
 """
 
 import builtins

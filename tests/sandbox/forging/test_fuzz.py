@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from graders.judge import warmup as judging
 from graders.judge.values.decode_observation import Claim, read
-from graders.pool.sandboxed_process import Output
+from graders.protocol.ending import Output
 from graders.protocol.frames import (
     HEADER,
     MAGIC,

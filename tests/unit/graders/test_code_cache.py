@@ -5,7 +5,7 @@ import pytest
 from graders.code_cache import Texts
 from graders.judge.compilation import Exercise, for_judge, for_student
 from graders.pool.exercise_payloads import Briefs
-from graders.pool.sandboxed_process import Ended
+from graders.protocol.ending import Ended
 from graders.protocol.frames import Frame, FrameType
 from graders.starting_code import Setup
 from graders.task import Task

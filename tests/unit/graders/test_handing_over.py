@@ -2,8 +2,9 @@
 
 from typing import Any, cast
 
-from graders.pool.sandboxed_process import Ended, Run
+from graders.pool.sandboxed_process import Run
 from graders.pool.student_session import Handed, Observation
+from graders.protocol.ending import Ended
 from graders.protocol.frames import Frame, FrameType
 
 

@@ -32,10 +32,10 @@ OWN = ("{submission_id}", "{message_id}", "{token_id}", "{browser_id}")
 HEAD = f"""\
 # Who may do what
 
-This table is what `tests/web/auth/test_authorisation.py` finds when it tries every route as everyone; the test fails where the two
-differ. An object in an address (a submission, a message, a token, a browser) is one student's own: *student* is that
-student, and *other student* another. There are no classes yet, so an instructor is one of any class. A dot means that
-the answer is 401, 403 or 404, or that the way leads to the sign-in page.
+This table is what `tests/web/auth/test_authorisation.py` finds when it tries every route as everyone; the test fails
+where the two differ. An object in an address (a submission, a message, a token, a browser) is one student's own:
+*student* is that student, and *other student* another. There are no classes yet, so an instructor is one of any class.
+A dot means that the answer is 401, 403 or 404, or that the way leads to the sign-in page.
 
 | route | {" | ".join(ROLES)} |
 |---|{"---|" * len(ROLES)}
