@@ -51,6 +51,8 @@ def _value(trial: Trial, check: Check, made: Made) -> Outcome:
     expected = list(_right(trial, check))
     if any(same_value(made.value, one.value) for one in expected):
         return passed()
+    if isinstance(made.value, str) and expected and not any(isinstance(one.value, str) for one in expected):
+        return failed(f"`{check.of}` is a text, and no text is expected: keep what it says as a number, a list or whatever it is.")
     now = f" is {made.value!r:.80}, which" if trial.lesson else ""
     return failed(check.message or f"`{check.of}`{now} is not what it should be.")
 
