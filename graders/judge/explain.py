@@ -96,22 +96,21 @@ def _one(kind: str) -> str:
     return said[0].upper() + said[1:]
 
 
-def _arity(_: Fault, match: re.Match[str]) -> str:
-    """A function was called with more or fewer arguments than it has parameters."""
+def _too_many(_: Fault, match: re.Match[str]) -> str:
+    """A function was called with more arguments than it has parameters."""
     function, takes, given = match[1], match[2], match[3]
-    said = f"`{function}` was called with {given} argument{'' if given == '1' else 's'}, and has room for {takes}."
+    said = f"`{function}` was called with {given} arguments, and has room for {takes}."
     if "." not in function:
         return said
-    if function.rpartition(".")[2] == "__init__":
-        return (
-            f"{said} The object itself is the first of them. Is there a method `__init__`, with two underscores on each "
-            "side, with a parameter for each of the others?"
-        )
-    return f"{said} The object itself is the first of them: does this method begin its parameters with `self`?"
+    said += " For a method, the object itself is the first of them:"
+    if function.endswith(".__init__"):
+        return f"{said} is there an `__init__` (two underscores on each side) with `self` and a parameter for each other?"
+    return f"{said} do its parameters begin with `self`?"
 
 
 def _too_few(_: Fault, match: re.Match[str]) -> str:
-    return f"`{match[1]}` was called without {match[2]}. What should stand there?"
+    missing = re.sub("['\"](\\w+)['\"]", r"`\1`", match[2])
+    return f"`{match[1]}` was called without {missing}. What should stand there?"
 
 
 def _operator(_: Fault, match: re.Match[str]) -> str:
@@ -202,7 +201,7 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
             f"{_one(m[1])} was called with round brackets, but it is not a function or a layer. Has a name been used twice?"
         ),
     ),
-    ("TypeError", r"([\w.]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given", _arity),
+    ("TypeError", r"([\w.]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given", _too_many),
     ("TypeError", r"([\w.]+)\(\) missing \d+ required (?:\w+-only |positional )?arguments?: (.+)", _too_few),
     ("TypeError", r"unsupported operand type\(s\) for (\S+)(?: or pow\(\))?: '([\w.]+)' and '([\w.]+)'", _operator),
     (

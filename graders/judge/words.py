@@ -36,7 +36,7 @@ def kind(made: Made) -> str:
     if made.kind == "array":
         return "a numpy array"
     if made.type in _PAIRS:
-        return f"all that `{made.type}` gives, which is more than one tensor,"
+        return f"the pair that `{made.type}` gives (values and places)"
     return with_article(made.type) if made.type else "something else"
 
 

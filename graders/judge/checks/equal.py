@@ -52,7 +52,7 @@ def _value(trial: Trial, check: Check, made: Made) -> Outcome:
     if any(same_value(made.value, one.value) for one in expected):
         return passed()
     if isinstance(made.value, str) and expected and not any(isinstance(one.value, str) for one in expected):
-        return failed(f"`{check.of}` is a text, and no text is expected: keep what it says as a number, a list or whatever it is.")
+        return failed(f"`{check.of}` is a text, and no text is expected: keep it as the number or list that it speaks of.")
     now = f" is {made.value!r:.80}, which" if trial.lesson else ""
     return failed(check.message or f"`{check.of}`{now} is not what it should be.")
 
