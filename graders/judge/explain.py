@@ -104,7 +104,9 @@ def _too_many(_: Fault, match: re.Match[str]) -> str:
         return said
     said += " For a method, the object itself is the first of them:"
     if function.endswith(".__init__"):
-        return f"{said} is there an `__init__` (two underscores on each side) with `self` and a parameter for each other?"
+        return (
+            f"{said} is there an `__init__` (two underscores on each side) with `self` and a parameter for each other?"
+        )
     return f"{said} do its parameters begin with `self`?"
 
 
@@ -198,39 +200,46 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
         "TypeError",
         r"'(\w+)' object is not callable",
         lambda _, m: (
-            f"{_one(m[1])} was called with round brackets, but it is not a function or a layer. Has a name been used twice?"
+            f"{_one(m[1])} was called with round brackets, but it is not a function or a layer. Has a name been used "
+            "twice?"
         ),
     ),
-    ("TypeError", r"([\w.]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given", _too_many),
+    (
+        "TypeError",
+        r"([\w.]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given",
+        _too_many,
+    ),
     ("TypeError", r"([\w.]+)\(\) missing \d+ required (?:\w+-only |positional )?arguments?: (.+)", _too_few),
     ("TypeError", r"unsupported operand type\(s\) for (\S+)(?: or pow\(\))?: '([\w.]+)' and '([\w.]+)'", _operator),
     (
         "NotImplementedError",
         r"is missing the required \"forward\" function",
-        lambda *_: "The layer was called, and has no method `forward`. Is it there, spelled like this, inside the class?",
+        lambda *_: (
+            "The layer was called, and has no method `forward`. Is it there, spelled like this, inside the class?"
+        ),
     ),
     (
         "RuntimeError",
         r"backward through the graph a second time",
         lambda *_: (
-            "The way back was gone already, or part of it: each `backward()` uses up what the steps before it have kept. "
-            "Call it once, or work the number out anew before you call it again."
+            "The way back was gone already, or part of it: each `backward()` uses up what the steps before it have "
+            "kept. Call it once, or work the number out anew before you call it again."
         ),
     ),
     (
         "RuntimeError",
         r"leaf Variable that requires grad .*in-place",
         lambda *_: (
-            "A parameter was to be overwritten while torch takes notes for its gradient. Filling it with other numbers is "
-            "no step to be learned from: do it where no notes are taken, inside `with torch.no_grad():`."
+            "A parameter was to be overwritten while torch takes notes for its gradient. Filling it with other numbers "
+            "is no step to be learned from: do it where no notes are taken, inside `with torch.no_grad():`."
         ),
     ),
     (
         "RuntimeError",
         r"(?:to have the same dtype, but got: |same dtype.*: )([\w ]+?) != ([\w ]+)",
         lambda _, m: (
-            f"The two sides of a product hold different kinds of numbers, {m[1]} and {m[2]}. Turn one into the kind of the "
-            "other first."
+            f"The two sides of a product hold different kinds of numbers, {m[1]} and {m[2]}. Turn one into the kind of "
+            "the other first."
         ),
     ),
     (
@@ -241,7 +250,9 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
     (
         "RuntimeError",
         r"grad can be implicitly created only for scalar outputs",
-        lambda *_: "`backward()` starts from one number, and this tensor holds several. Which single number is the loss?",
+        lambda *_: (
+            "`backward()` starts from one number, and this tensor holds several. Which single number is the loss?"
+        ),
     ),
     (
         "RuntimeError",

@@ -19,8 +19,8 @@ _BLIND = (
     "it then, or let it start at random."
 )
 _ONE_PLACE = (
-    "has rows that share one place in memory, so they are no rows of their own: what one learns, all of them learn. Give "
-    "each row its own numbers."
+    "has rows that share one place in memory, so they are no rows of their own: what one learns, all of them learn. "
+    "Give each row its own numbers."
 )
 
 

@@ -126,6 +126,11 @@ class Trial:
         """What the exercise says of an output."""
         return next(one for one in self.task.outputs if one.name == name)
 
+    def called(self, name: str, place: tuple[int, ...] = ()) -> str:
+        """An output, or a number in it, as students know it."""
+        shown = next((one.shown for one in self.task.outputs if one.name == name), "") or name
+        return f"`{shown}{list(place) if place else ''}`"
+
     def expected_shape(self, name: str) -> tuple[int, ...]:
         """The shape that the solution gives an output, all by itself."""
         value = self.pure.get(name)
