@@ -37,6 +37,7 @@ class Output:
     dtype: str = "floating"  # floating | whole | any, or the name of one, such as float32
     tolerance: float = 1e-5  # unitless: of each number expected and of the terms that it is made of
     atol: float = 0.0  # in the output's own unit, on top
+    shown: str = ""  # what messages call it, where students have never heard of its name; empty: its name
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,16 @@ class OutputSpec(Part):
         description="How far off each number may be, as a share of itself and of the terms that it is made of.",
     )
     atol: float = Field(0.0, ge=0, description="How far off each number may be on top, in its own unit.")
+    shown: Line | None = Field(
+        None,
+        max_length=80,
+        description="What messages call it instead of its name: for what the probe makes, such as `layer(ids)`.",
+    )
 
     def output(self) -> Output:
         """As the grader needs it."""
-        return Output(self.name, self.kind, tuple(self.dims), self.dtype, self.tolerance, self.atol)
+        dims, shown = tuple(self.dims), self.shown or ""
+        return Output(self.name, self.kind, dims, self.dtype, self.tolerance, self.atol, shown)
 
 
 class InputSpec(Part):

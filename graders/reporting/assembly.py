@@ -84,7 +84,7 @@ def findings(task: Task, outcome: dict[str, Any]) -> Findings:
     tags = {_SYNTAX, *(one.tag for one in task.wrong)}
     if read.misconception is not None and read.misconception.tag not in tags:
         raise FindingsRefused("the judge's outcome names a misconception that the exercise does not know")
-    if not {one.name for one in read.tensors} <= {one.name for one in task.outputs}:
+    if not {one.name for one in read.tensors} <= {one.shown or one.name for one in task.outputs}:
         raise FindingsRefused("the judge's outcome is about other tensors than the exercise's")
     return read
 

@@ -6,7 +6,8 @@ Theory of operation
 
 A submission is judged by the student's own tables, so the student chooses what it is judged by. Where all rows of a
 table are equal, a wrong look-up gives the right numbers; beside a column of 1e5, or beside a table that is a million
-times larger, a term that was forgotten is lost in rounding. None of that is wrong PyTorch: positions that start at
+times larger, a term that was forgotten is lost in rounding; where all numbers are positive, a relu or an absolute value
+on top leaves no trace. None of that is wrong PyTorch: positions that start at
 zero are common. So such a start is neither refused nor believed. It is found (`blind_spot`), and the whole program is
 run once more, on the same data, with other numbers in the same tables (`Pinning`): drawn for this trial from a seed
 that the program cannot know, one number like another in size, no two rows alike. Both runs have to be right.
@@ -21,7 +22,6 @@ shown with a blind start; `Pinning.late` says so, and the judge asks for another
 """
 
 import ast
-import contextlib
 import itertools
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,18 +35,22 @@ from graders.student.observation import PLAIN, table_of
 from graders.student.probe import Probe, ProbeNames
 
 SMALLEST, LARGEST = 1e-4, 1e4  # of the middle number of a table, signs aside
+_LOOKS_STRAIGHT = 5e-3  # below, a sine or a tanh is as good as what it is taken of
 _SPREAD = 1e3  # between the middle number and the largest, and between the middle numbers of two tables
+_ONE_SIDED = 0.75  # of the rows: more of them than chance makes have numbers of one sign only
+_FEW_COLUMNS = 4  # in fewer, chance makes many such rows: all numbers of a table are looked at together
 _APART = 1e-2  # of the middle number: two rows differ by more, somewhere
 _MAX_LOOKED_AT = 1 << 19  # numbers that are compared with each other
 PIN = "__pin__"
 MAX_RENEWED = 4  # a table that is made more often gets the numbers of the last time
 
 
-def blind_spot(tables: Mapping[str, torch.Tensor]) -> str:
+def blind_spot(tables: Mapping[str, torch.Tensor], *, bent: bool = True) -> str:
     """
     Say which of these tables starts with numbers that a wrong step can hide behind; an empty text if none does.
 
     Args:
+        bent: are steps looked for, too, that bend or cut off some numbers and leave small or positive ones as they are?
         tables: by name; (rows, ...), dense, on the CPU. One that is not of floating-point numbers, holds nan or inf,
             or has nothing in it is passed over: others say what is wrong with that.
     """
@@ -63,11 +67,21 @@ def blind_spot(tables: Mapping[str, torch.Tensor]) -> str:
             continue
         if not SMALLEST <= middle <= LARGEST or largest > _SPREAD * middle:
             return name
+        if bent and (middle < _LOOKS_STRAIGHT or is_one_sided(table)):
+            return name
         middles[name] = middle
     for name, middle in middles.items():
         if middle * _SPREAD < max(middles.values()):
             return name
     return _too_close(usable, middles)
+
+
+def is_one_sided(table: torch.Tensor) -> bool:
+    """Are a table's numbers, row by row, of one sign, so that whatever cuts off the others cannot be seen?"""
+    part = _sample(table)
+    rows = part if part.shape[1] >= _FEW_COLUMNS else part.reshape(1, -1)
+    alike = (rows >= 0).all(dim=1) | (rows <= 0).all(dim=1)
+    return float(alike.float().mean()) > _ONE_SIDED
 
 
 def apart(tables: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -171,7 +185,8 @@ class Pinning:
         self._shapes = {name: table.shape for name in tables if (table := _at(before.get(name), "")) is not None}
         self._outputs = outputs
         self._found: set[str] = set()
-        self.late: list[list[str]] = []  # [table, output]: the output was there before the table could be found
+        # [table, output]: the output was there before the table could be found; [table, table]: nothing could be put in
+        self.late: list[list[str]] = []
 
     def put_in(self, names: dict[str, Any], given: Mapping[str, Any]) -> None:
         """
@@ -188,8 +203,10 @@ class Pinning:
             if name not in own and (table := self._elsewhere(name, names, given)) is not None
         }
         for name, table in apart({**own, **others}).items():
-            with contextlib.suppress(RuntimeError):
+            try:
                 self._numbers(name, table).put_into(table)
+            except RuntimeError:  # its rows share memory
+                self.late += [] if [name, name] in self.late else [[name, name]]
             if name not in self._found:
                 self._found.add(name)
                 made = [one for one in self._outputs if one in names and names[one] is not given.get(one)]

@@ -36,6 +36,10 @@ RIGHT = {
         "pos_emb = torch.randn(block_size, n_embd, requires_grad=True) * 0.02\n"
         "tok = token_emb[x]\npos = pos_emb[torch.arange(block_size)]\n" + SUM
     ),
+    "positive tables made and used in one statement": (
+        "def made():\n    a, b = nn.Parameter(torch.rand(vocab_size, n_embd)), nn.Parameter(torch.rand(block_size, n_embd))\n"
+        "    return a, b, a[x], b[torch.arange(block_size)]\ntoken_emb, pos_emb, tok, pos = made()\n" + SUM
+    ),
 }
 CUT = "class Cut(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, t): return t.clone()\n"
 WRONG = {
@@ -51,6 +55,22 @@ WRONG = {
         + "nn.init.normal_(token_emb.weight, std=1e-7)\nnn.init.normal_(pos_emb.weight, std=1e-7)\n"
         + STEPS
         + "h = tok - pos\n"
+    ),
+    "positive tables hide a relu": (
+        TABLES
+        + "nn.init.uniform_(token_emb.weight)\nnn.init.uniform_(pos_emb.weight)\n"
+        + STEPS
+        + "h = torch.relu(tok + pos)\n"
+    ),
+    "small tables hide a tanh": (
+        TABLES
+        + "nn.init.normal_(token_emb.weight, std=1e-3)\nnn.init.normal_(pos_emb.weight, std=1e-3)\n"
+        + STEPS
+        + "h = torch.tanh(tok + pos)\n"
+    ),
+    "a batch of one window": (
+        TABLES + "x = x[:1].repeat(batch_size, 1)\n" + STEPS.replace("token_emb(x)", "token_emb(x[0]).expand(*x.shape, -1)")
+        + SUM
     ),
     "huge tokens hide the positions": TABLES + "nn.init.normal_(token_emb.weight, std=1e30)\n" + STEPS + "h = tok\n",
     "one number for two tables": (

@@ -30,7 +30,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     if made.kind != output.kind:
         return failed(_no_tensor(trial, check.of, made))
     if made.tensor is None:
-        return failed(f"`{check.of}` cannot be looked at: {disclosure.refused(trial, made)}.")
+        return failed(f"{trial.called(check.of)} cannot be looked at: {disclosure.refused(trial, made)}.")
     for name in check.inputs:
         spoilt = trial.overwritten(name)
         if spoilt:
@@ -39,7 +39,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
 
 
 def _no_tensor(trial: Trial, name: str, made: Made) -> str:
-    said = f"`{name}` is {disclosure.kind(trial, made)}, not a torch tensor."
+    said = f"{trial.called(name)} is {disclosure.kind(trial, made)}, not a torch tensor."
     if made.kind == "array":
         return f"{said} Outside torch no gradient can find its way back; stay with tensors all the way."
     return said
@@ -48,12 +48,16 @@ def _no_tensor(trial: Trial, name: str, made: Made) -> str:
 def _value(trial: Trial, check: Check, made: Made) -> Outcome:
     """A plain number, text or list: equal, with some room for floating-point numbers."""
     if made.kind != "value":
-        return failed(f"`{check.of}` is {disclosure.kind(trial, made)}; a plain number or text is expected.")
+        return failed(
+            f"{trial.called(check.of)} is {disclosure.kind(trial, made)}; a plain number or text is expected."
+        )
     expected = list(_right(trial, check))
     if any(same_value(made.value, one.value) for one in expected):
         return passed()
+    if isinstance(made.value, str) and expected and not any(isinstance(one.value, str) for one in expected):
+        return failed(f"{trial.called(check.of)} is a text; keep it as the number or list that it speaks of.")
     now = f" is {made.value!r:.80}, which" if trial.lesson else ""
-    return failed(check.message or f"`{check.of}`{now} is not what it should be.")
+    return failed(check.message or f"{trial.called(check.of)}{now} is not what it should be.")
 
 
 @dataclass(frozen=True)
@@ -108,12 +112,13 @@ def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], 
     coarse = [name for mismatch, right in judged if mismatch.kind == "type" for name in right.given]
     source = next((name for name in coarse if trial.made(name).dtype == kind and not _is_typed_well(trial, name)), "")
     if source:
-        return f"`{check.of}` holds {kind}, as your own `{source}` does; that comes first."
+        return f"{trial.called(check.of)} holds {kind}, as your own {trial.called(source)} does; that comes first."
     if poisoned:
-        return f"`{check.of}` is judged by your own `{poisoned}`, and that holds numbers that are not (nan)."
+        source = trial.called(poisoned)
+        return f"{trial.called(check.of)} is judged by your own {source}, and that holds numbers that are not (nan)."
     if not found:
-        needed = " or ".join(", ".join(f"`{name}`" for name in given) for given in check.given if given)
-        return f"`{check.of}` is judged by your own {needed or 'values'}, which cannot be used as it is."
+        needed = " or ".join(", ".join(map(trial.called, given)) for given in check.given if given)
+        return f"{trial.called(check.of)} is judged by your own {needed or 'values'}, which cannot be used as it is."
     return ""
 
 
@@ -127,26 +132,28 @@ def _describe(trial: Trial, check: Check, actual: torch.Tensor, found: tuple[Mis
     mismatch, expected = found[0], found[1].value.detach()
     output = trial.output(check.of)
     if mismatch.kind == "shape":
-        said = f"`{check.of}` has {disclosure.shape(trial, tuple(actual.shape))}; "
+        said = f"{trial.called(check.of)} has {disclosure.shape(trial, tuple(actual.shape))}; "
         said += f"it should be {descriptions.shape(tuple(expected.shape), output.dims)}."
         return " ".join(filter(None, (said, descriptions.near_miss(actual, expected))))
     if mismatch.kind == "type":
         wanted = _WANTED.get(output.dtype, output.dtype)
-        return f"`{check.of}` holds {str(actual.dtype).removeprefix('torch.')}, but it should hold {wanted}."
-    place = f"{check.of}{list(mismatch.place)}" if mismatch.place else check.of
+        return (
+            f"{trial.called(check.of)} holds {str(actual.dtype).removeprefix('torch.')}, but it should hold {wanted}."
+        )
+    place = trial.called(check.of, mismatch.place)
     if not trial.lesson:  # other data are nobody's to print
-        return f"`{check.of}` has the right shape but other numbers."
+        return f"{trial.called(check.of)} has the right shape but other numbers."
     if mismatch.kind == "not-finite" and math.isfinite(mismatch.expected):
-        return f"`{place}` is {mismatch.actual:.3g}, which is not a finite number. {check.message}".strip()
+        return f"{place} is {mismatch.actual:.3g}, which is not a finite number. {check.message}".strip()
     is_, should = descriptions.numbers(mismatch.actual, mismatch.expected, truth=actual.dtype is torch.bool)
-    numbers = f"`{place}` is {is_} and should be {should}"
-    said = f"`{check.of}` has the right shape, but {numbers}"
-    source = f", going by your own {_sources(check)}" if any(check.given) else ""
+    numbers = f"{place} is {is_} and should be {should}"
+    said = f"{trial.called(check.of)} has the right shape, but {numbers}"
+    source = f", going by your own {_sources(trial, check)}" if any(check.given) else ""
     return f"{said}{source} ({mismatch.share:.0%} of its numbers are off). {check.message}".strip()
 
 
-def _sources(check: Check) -> str:
-    return " and ".join(f"`{name}`" for name in next(given for given in check.given if given))
+def _sources(trial: Trial, check: Check) -> str:
+    return " and ".join(map(trial.called, next(given for given in check.given if given)))
 
 
 def _learns(trial: Trial, check: Check, right: _Right) -> Outcome:
@@ -157,14 +164,16 @@ def _learns(trial: Trial, check: Check, right: _Right) -> Outcome:
         found = trial.claim.gradients.get(f"{check.of}>{table}")
         if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
             return failed(
-                f"`{check.of}` has the right numbers, but it is cut off from `{table}`: no gradient gets back to it. "
-                "Either it was not made from that table, or something on the way drops the gradient (`.data`, "
-                "`.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
+                f"{trial.called(check.of)} has the right numbers, but it is cut off from `{table}`: no gradient gets "
+                "back to it. Either it was not made from that table, or something on the way drops the gradient "
+                "(`.data`, `.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
             )
         if isinstance(found, str) and found.startswith("error"):
-            return failed(f"`{check.of}` has the right numbers, but {stopped(trial, found)} `{table}`.")
+            return failed(f"{trial.called(check.of)} has the right numbers, but {stopped(trial, found)} `{table}`.")
         if isinstance(found, torch.Tensor) and _arrives(trial, check, right, table=table, found=found) is False:
-            return failed(f"`{check.of}` has the right numbers, but another gradient gets back to `{table}`.")
+            return failed(
+                f"{trial.called(check.of)} has the right numbers, but another gradient gets back to `{table}`."
+            )
     return passed()
 
 

@@ -17,11 +17,11 @@ def judge(trial: Trial, check: Check) -> Outcome:
         return trial.needed(lacking, f"to see whether `{check.to}` can learn")
     found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
     if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
-        return failed(why_cut(check, of, to))
+        return failed(why_cut(trial, check, of, to))
     if not isinstance(found, torch.Tensor):
-        return failed(f"For `{check.of}` {stopped(trial, found)} `{check.to}`.")
+        return failed(f"For {trial.called(check.of)} {stopped(trial, found)} `{check.to}`.")
     if not bool(found.any()):
-        return failed(f"The gradient of `{check.of}` arrives at `{check.to}`, but it is zero everywhere.")
+        return failed(f"The gradient of {trial.called(check.of)} arrives at `{check.to}`, but it is zero everywhere.")
     return _by_row(trial, check, found)
 
 
@@ -53,16 +53,16 @@ def stopped(trial: Trial, found: str) -> str:
     return f"working out the gradient stopped with an exception{why} on the way back to"
 
 
-def why_cut(check: Check, of: Made, to: Made) -> str:
+def why_cut(trial: Trial, check: Check, of: Made, to: Made) -> str:
     """In words: what keeps the gradient of an output from its table."""
     if not to.requires_grad:
         kind = "a plain tensor" if to.via == "tensor" else "frozen"
         return f"`{check.to}` is {kind}: it takes no gradient (requires_grad is False), so it can never learn."
     if not of.requires_grad:
-        return f"`{check.of}` is cut off from `{check.to}`: something on the way drops the gradient."
+        return f"{trial.called(check.of)} is cut off from `{check.to}`: something on the way drops the gradient."
     return (
-        f"`{check.of}` does not come from the table that `{check.to}` is now: no gradient gets from one to the other. "
-        "Was the table made again after it was looked up?"
+        f"{trial.called(check.of)} does not come from the table that `{check.to}` is now: no gradient gets from one to "
+        "the other. Was the table made again after it was looked up?"
     )
 
 
@@ -72,7 +72,9 @@ def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
     ]
     outcome = trial.outcomes.get(checks[0].id) if checks else None
     if outcome is not None and outcome.status is not CheckStatus.PASSED:
-        return not_run(f"A gradient arrives; whether it is the right one can be said once `{check.of}` is right.")
+        return not_run(
+            f"A gradient arrives; whether it is the right one can be said once {trial.called(check.of)} is right."
+        )
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
     if expected is None:
         return not_run(f"A gradient arrives, but with this `{check.to}` nobody can say which one it should be.")

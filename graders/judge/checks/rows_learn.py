@@ -15,10 +15,10 @@ def judge(trial: Trial, check: Check) -> Outcome:
         return trial.needed(lacking, f"to see which rows of `{check.to}` learn")
     found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
     if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
-        return failed(why_cut(check, of, to))
+        return failed(why_cut(trial, check, of, to))
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
     if not isinstance(found, torch.Tensor) or expected is None or found.shape[:1] != expected.shape[:1]:
-        return not_run(f"Which rows of `{check.to}` learn can be said once `{check.of}` is right.")
+        return not_run(f"Which rows of `{check.to}` learn can be said once {trial.called(check.of)} is right.")
     if silent_rows(found, expected):
         return failed(f"A row of `{check.to}` was looked up, but no gradient reaches it. {check.message}".strip())
     extra = silent_rows(expected, found)

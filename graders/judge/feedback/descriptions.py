@@ -6,6 +6,8 @@ import torch
 
 from graders.judge.values.decode_observation import Made
 
+# what torch gives back two tensors as: its type is called by the function's name
+_PAIRS = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
 _LARGE = 1e9  # from here on digits after the point say nothing
 
 
@@ -33,8 +35,14 @@ def kind(made: Made) -> str:
     """What a value is, when it is no tensor."""
     if made.kind == "array":
         return "a numpy array"
-    article = "an" if made.type[:1].lower() in "aeiou" else "a"
-    return f"{article} {made.type}" if made.type else "something else"
+    if made.type in _PAIRS:
+        return f"the pair that `{made.type}` gives (values and places)"
+    return with_article(made.type) if made.type else "something else"
+
+
+def with_article(noun: str) -> str:
+    """`a list`, `an Embedding`."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def near_miss(actual: torch.Tensor, expected: torch.Tensor) -> str:
@@ -43,10 +51,16 @@ def near_miss(actual: torch.Tensor, expected: torch.Tensor) -> str:
         if actual.dim() != expected.dim() and torch.allclose(
             actual.reshape(expected.shape).double(), expected.double()
         ):
-            return "The numbers are right; an axis of size 1 is too many or too few."
+            if _longer_than_one(actual) == _longer_than_one(expected):
+                return "The numbers are right; an axis of size 1 is too many or too few."
+            return "The numbers are right and in the right order, but axes were run together or split."
         if actual.dim() == expected.dim() == 2 and torch.allclose(actual.double().T, expected.double()):  # noqa: PLR2004
             return "The numbers are right, but the two axes are swapped."
     return "The numbers are right, but they are repeated along an axis too many." if _repeated(actual, expected) else ""
+
+
+def _longer_than_one(tensor: torch.Tensor) -> list[int]:
+    return [size for size in tensor.shape if size != 1]
 
 
 def _repeated(actual: torch.Tensor, expected: torch.Tensor) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from graders.judge.feedback.descriptions import with_article
 from graders.judge.values.decode_observation import Fault, Made
 
 _LOOKED_AT = 500  # of a message, so that no pattern can be made slow
@@ -83,21 +84,54 @@ def _missing_name(fault: Fault, match: re.Match[str]) -> str:
 def _not_subscriptable(_: Fault, match: re.Match[str]) -> str:
     if match[1] == "NoneType":
         return "There is nothing here yet (it is None), so it cannot be indexed. Which line should have made it?"
-    article = "An" if match[1][0].lower() in "aeiou" else "A"
     return (
-        f"{article} {match[1]} cannot be indexed with square brackets. A layer is used like a function, with round "
+        f"{_one(match[1])} cannot be indexed with square brackets. A layer is used like a function, with round "
         "brackets, on a tensor of ids."
     )
+
+
+def _one(kind: str) -> str:
+    """At the beginning of a sentence."""
+    said = with_article(kind)
+    return said[0].upper() + said[1:]
+
+
+def _too_many(_: Fault, match: re.Match[str]) -> str:
+    """A function was called with more arguments than it has parameters."""
+    function, takes, given = match[1], match[2], match[3]
+    said = f"`{function}` was called with {given} arguments, and has room for {takes}."
+    if "." not in function:
+        return said
+    said += " For a method, the object itself is the first of them:"
+    if function.endswith(".__init__"):
+        return (
+            f"{said} is there an `__init__` (two underscores on each side) with `self` and a parameter for each other?"
+        )
+    return f"{said} do its parameters begin with `self`?"
+
+
+def _too_few(_: Fault, match: re.Match[str]) -> str:
+    missing = re.sub("['\"](\\w+)['\"]", r"`\1`", match[2])
+    return f"`{match[1]}` was called without {missing}. What should stand there?"
+
+
+def _operator(_: Fault, match: re.Match[str]) -> str:
+    sign, left, right = match[1], match[2], match[3]
+    if sign.startswith("^"):
+        return "`^` does not raise to a power in Python, it works on single bits. Powers are written `**`."
+    if "method" in f"{left} {right}" or "function" in f"{left} {right}":
+        return f"`{sign}` was given a function where its result is meant. Is a pair of round brackets missing?"
+    return f"`{sign}` cannot work on {with_article(left)} and {with_article(right)}. Is each of the two what you mean?"
 
 
 def _number_wanted(fault: Fault, match: re.Match[str]) -> str:
     wanted = fault.message.partition("must be ")[2].rpartition(", not ")[0]
     if wanted == "Tensor":
-        got = "one single number" if match[2] in {"int", "float"} else f"a {match[2]}"
+        got = "one single number" if match[2] in {"int", "float"} else with_article(match[2])
         return f"`{match[1]}` wants a tensor here, and got {got}. Which numbers should stand in it?"
     if "Number" in wanted or "int" in wanted:
         return f"`{match[1]}` wants one number here, and got a whole {match[2]}. Which single number do you mean?"
-    return f"`{match[1]}` cannot take a {match[2]} here."
+    return f"`{match[1]}` cannot take {with_article(match[2])} here."
 
 
 _RULES: tuple[tuple[str, str, Explanation], ...] = (
@@ -166,7 +200,66 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
         "TypeError",
         r"'(\w+)' object is not callable",
         lambda _, m: (
-            f"A {m[1]} was called with round brackets, but it is not a function or a layer. Has a name been used twice?"
+            f"{_one(m[1])} was called with round brackets, but it is not a function or a layer. Has a name been used "
+            "twice?"
+        ),
+    ),
+    (
+        "TypeError",
+        r"([\w.]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given",
+        _too_many,
+    ),
+    ("TypeError", r"([\w.]+)\(\) missing \d+ required (?:\w+-only |positional )?arguments?: (.+)", _too_few),
+    ("TypeError", r"unsupported operand type\(s\) for (\S+)(?: or pow\(\))?: '([\w.]+)' and '([\w.]+)'", _operator),
+    (
+        "NotImplementedError",
+        r"is missing the required \"forward\" function",
+        lambda *_: (
+            "The layer was called, and has no method `forward`. Is it there, spelled like this, inside the class?"
+        ),
+    ),
+    (
+        "RuntimeError",
+        r"backward through the graph a second time",
+        lambda *_: (
+            "The way back was gone already, or part of it: each `backward()` uses up what the steps before it have "
+            "kept. Call it once, or work the number out anew before you call it again."
+        ),
+    ),
+    (
+        "RuntimeError",
+        r"leaf Variable that requires grad .*in-place",
+        lambda *_: (
+            "A parameter was to be overwritten while torch takes notes for its gradient. Filling it with other numbers "
+            "is no step to be learned from: do it where no notes are taken, inside `with torch.no_grad():`."
+        ),
+    ),
+    (
+        "RuntimeError",
+        r"(?:to have the same dtype, but got: |same dtype.*: )([\w ]+?) != ([\w ]+)",
+        lambda _, m: (
+            f"The two sides of a product hold different kinds of numbers, {m[1]} and {m[2]}. Turn one into the kind of "
+            "the other first."
+        ),
+    ),
+    (
+        "RuntimeError",
+        r"Only Tensors of floating point and complex dtype can require gradients",
+        lambda *_: "Only floating-point numbers can learn, and these are whole ones or truth values.",
+    ),
+    (
+        "RuntimeError",
+        r"grad can be implicitly created only for scalar outputs",
+        lambda *_: (
+            "`backward()` starts from one number, and this tensor holds several. Which single number is the loss?"
+        ),
+    ),
+    (
+        "RuntimeError",
+        r"does not require grad and does not have a grad_fn",
+        lambda *_: (
+            "Nothing that can learn went into this number, or its way back was cut (`.detach()`, `.data`, "
+            "`torch.no_grad()`), so `backward()` has nowhere to go."
         ),
     ),
     ("NameError", r"name '(\w+)' is not defined", _missing_name),
@@ -175,7 +268,7 @@ _RULES: tuple[tuple[str, str, Explanation], ...] = (
         "AttributeError",
         r"'(\w+)' object has no attribute '(\w+)'",
         lambda _, m: (
-            f"A {m[1]} has nothing called `{m[2]}`. Is it spelled right, and is this the object you think it is?"
+            f"{_one(m[1])} has nothing called `{m[2]}`. Is it spelled right, and is this the object you think it is?"
         ),
     ),
     (

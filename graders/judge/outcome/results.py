@@ -109,7 +109,7 @@ def shapes(lesson: Trial) -> list[TensorShape]:
         made = lesson.made(output.name)
         if made.kind in ("tensor", "array", "table"):
             expected = lesson.expected_shape(output.name)
-            found.append(TensorShape(output.name, output.dims, made.shape, expected, made.dtype))
+            found.append(TensorShape(output.shown or output.name, output.dims, made.shape, expected, made.dtype))
     return found
 
 

@@ -18,6 +18,10 @@ _BLIND = (
     "nothing else could be tried in its place: the table is used before it has its name. Make the table first and use "
     "it then, or let it start at random."
 )
+_ONE_PLACE = (
+    "has rows that share one place in memory, so they are no rows of their own: what one learns, all of them learn. "
+    "Give each row its own numbers."
+)
 
 
 def settle(trial: Trial) -> None:
@@ -30,9 +34,33 @@ def settle(trial: Trial) -> None:
         unseen = _not_replaced(trial, again, hidden)
         for check in [] if unseen else hidden:
             trial.outcomes[check.id] = _with_others(trial, again.outcomes[check.id])
-    guard = next((one for one in trial.task.checks if unseen and _is_of_table(one, unseen)), None)
+    if unseen and (_hides_much(trial) or _shares_rows(again, unseen)):
+        _refuse(trial, unseen, _ONE_PLACE if _shares_rows(again, unseen) else _BLIND)
+
+
+def _refuse(trial: Trial, table: str, why: str) -> None:
+    """Fail the check of a table; of one that is too large to be an output, the first check of the exercise."""
+    checks = trial.task.checks
+    outputs = {one.name for one in trial.task.outputs}
+    first = None if table in outputs else checks[0]
+    guard = next((one for one in checks if _is_of_table(one, table)), first)
     if guard is not None and trial.outcomes[guard.id].status is CheckStatus.PASSED:
-        trial.outcomes[guard.id] = failed(f"`{unseen}` {_BLIND}")
+        trial.outcomes[guard.id] = failed(f"`{table}` {why}")
+
+
+def _hides_much(trial: Trial) -> bool:
+    """
+    Does more hide behind its tables' numbers than what bends them?
+
+    Numbers of one sign are as usual as others (`torch.rand`). Where nothing else could be tried in their place, they
+    are not held against anyone.
+    """
+    return bool(blind_spot(_free(trial), bent=False))
+
+
+def _shares_rows(again: Trial | None, table: str) -> bool:
+    """Could nothing be put into a table, because its rows are one and the same place in memory?"""
+    return again is not None and (table, table) in again.claim.late
 
 
 def _is_hidden(trial: Trial, again: Trial, check: Check) -> bool:
@@ -68,15 +96,20 @@ def _blind(trial: Trial) -> str:
 
 
 def _blind_table(trial: Trial) -> str:
+    return blind_spot(_free(trial))
+
+
+def _free(trial: Trial) -> dict[str, torch.Tensor]:
+    """The tables that may start with any numbers, each once."""
     made = {name: trial.made(name) for name in trial.task.free_tables if trial.made(name).kind == "table"}
     first = {one.storage: name for name, one in reversed(made.items())}
-    return blind_spot(
-        {name: one.tensor for name, one in made.items() if one.tensor is not None and first[one.storage] == name}
-    )
+    return {name: one.tensor for name, one in made.items() if one.tensor is not None and first[one.storage] == name}
 
 
 def _not_replaced(trial: Trial, again: Trial, hidden: list[Check]) -> str:
     """A table that did not get other numbers, or got them when what then failed had been made already; or nothing."""
+    if shared := next((name for name in trial.task.free_tables if _shares_rows(again, name)), ""):
+        return shared
     seen: set[int] = set()
     for number, name in enumerate(trial.task.free_tables):
         made = again.made(name)

@@ -25,6 +25,11 @@ from graders.student.probe import ProbeTimeLimit
 from graders.task import Output, Task
 
 TIME_LIMIT = ProbeTimeLimit.__name__
+_LOOKED_AT = 500  # of a message, so that no pattern can be made slow
+_UNCALLABLE = (
+    ("TypeError", r"^[\w.<>]+\(\) (takes|missing|got an unexpected keyword|got multiple values)"),
+    ("NotImplementedError", r"is missing the required \"forward\" function"),
+)
 _NOT_THERE = "What this looks at could not be made, so it was not tried."
 
 
@@ -64,6 +69,17 @@ def probe_targets(probe: str) -> frozenset[str]:
         return frozenset().union(*map(assigned, ast.parse(probe).body))
     except SyntaxError:
         return frozenset()  # told where it is run
+
+
+def _is_of_a_call(fault: Fault) -> bool:
+    """
+    Could what a class or function of the student's is called with not be taken?
+
+    No line of the student's has run then, and yet it is their parameters, or the lack of a method, that do not fit.
+    """
+    return fault.builtin and any(
+        fault.type == kind and re.search(pattern, fault.message[:_LOOKED_AT]) for kind, pattern in _UNCALLABLE
+    )
 
 
 @dataclass
@@ -109,6 +125,11 @@ class Trial:
     def output(self, name: str) -> Output:
         """What the exercise says of an output."""
         return next(one for one in self.task.outputs if one.name == name)
+
+    def called(self, name: str, place: tuple[int, ...] = ()) -> str:
+        """An output, or a number in it, as students know it."""
+        shown = next((one.shown for one in self.task.outputs if one.name == name), "") or name
+        return f"`{shown}{list(place) if place else ''}`"
 
     def expected_shape(self, name: str) -> tuple[int, ...]:
         """The shape that the solution gives an output, all by itself."""
@@ -209,7 +230,8 @@ class Trial:
         fault = self.claim.probed.get(name)
         if fault is None or (fault.line is None and (self.stopped or fault.type == "NameError")):
             return not_run(_NOT_THERE)
-        if fault.type != TIME_LIMIT and fault.line is None:  # the author's own line: it is told in the author's words
+        if fault.type != TIME_LIMIT and fault.line is None and not _is_of_a_call(fault):
+            # the author's own line: it is told in the author's words
             return failed(self._authors_words(name))
         return failed(self._use_stopped(fault))
 

@@ -84,6 +84,7 @@ def test_broadcasting_does_not_hide_another_shape() -> None:
     ("actual", "words"),
     [
         (torch.arange(6.0).reshape(1, 2, 3), "axis of size 1"),
+        (torch.arange(6.0), "run together"),
         (torch.arange(6.0).reshape(2, 3).T, "swapped"),
         (torch.arange(6.0).reshape(2, 3).expand(4, 2, 3), "repeated"),
         (torch.zeros(5), ""),
