@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from graders import report_assembly
 from graders.briefs import Brief, Briefs
-from graders.faults import GraderFault, MachineFault
+from graders.faults import AuthorFault, GraderFault, MachineFault
 from graders.judges import JUDGE_BUDGET, JUDGE_TIME_S, Judges
 from graders.places import Budget, Places
 from graders.report import Report, Timing
@@ -87,6 +87,10 @@ class Grader:
         self._places.close()
 
     def grade(self, task: Task, source: str, *, seed: str) -> Report:
+        """Run and judge one submission, as `examine` does; what a student is told."""
+        return self.examine(task, source, seed=seed)[0]
+
+    def examine(self, task: Task, source: str, *, seed: str) -> tuple[Report, tuple[AuthorFault, ...]]:
         """
         Run and judge one submission.
 
@@ -94,6 +98,9 @@ class Grader:
             task: the exercise.
             source: the student's text, already found to be text of at most MAX_SOURCE_BYTES.
             seed: of the fresh trials; the same seed gives the same trials.
+
+        Returns:
+            What a student is told, and what the author's own texts raised on what the submission made.
 
         Raises:
             GraderFault: ours, or the exercise's: nothing is said about the student.
@@ -104,7 +111,7 @@ class Grader:
             self._answer_for(brief, found, seed=seed)
             run = replace(run, ended=run.ended or Ended(found.how))
             found = Findings()
-        return report_assembly.judged(task, run, found, seed=seed)
+        return report_assembly.judged(task, run, found, seed=seed), found.author_faults
 
     def _tried(self, brief: Brief, source: str, *, seed: str) -> tuple[report_assembly.Run, _Found]:
         """Run and judge, and say how both ended. Raises GraderFault."""

@@ -16,11 +16,12 @@ from app.authoring.mutants import Mutant, mutants
 from app.authoring.question import Question
 from app.authoring.stock_of_slips import SLIPS
 from app.authoring.surveying import surveyed
-from graders.faults import GraderFault
+from graders.faults import AuthorFault, GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.task import Task
 
+_JUDGE = "`judge`"
 _WITHOUT_PREDICATES = -1  # in the place of a version: the exercise as it would be without them
 
 Progress = Callable[[int, int, str], None]  # done, of how many, what comes now
@@ -72,11 +73,15 @@ class SelfTest:
         return self._result
 
     def _grade(self, subject: str, source: str, seed: str) -> Report | None:
+        examined = self._examine(subject, source, seed)
+        return examined[0] if examined is not None else None
+
+    def _examine(self, subject: str, source: str, seed: str) -> tuple[Report, tuple[AuthorFault, ...]] | None:
         self._progress(self._done, self._total, subject)
         self._done += 1
         self._grader.prepare(self._task.limits)
         try:
-            return self._grader.grade(self._task, source, seed=seed)
+            return self._grader.examine(self._task, source, seed=seed)
         except GraderFault as fault:  # told once: it is not the fault of what was graded
             known = f"cannot be graded: {fault}"
             if not any(one.problem == known for one in self._result.findings):
@@ -88,8 +93,10 @@ class SelfTest:
 
     def _accepts(self, subject: str, source: str) -> None:
         for seed in self._seeds:
-            report = self._grade(subject, source, seed)
+            report, faults = self._examine(subject, source, seed) or (None, ())
             self._result.right_runs += 1
+            for fault in faults:
+                self._find(fault.text, f"{fault.told}; that is with what {subject} makes")
             if report is not None and report.verdict is not Verdict.PASSED:
                 self._find(subject, f"must pass, but is {report.verdict.value} with seed {seed}: {_why(report)}")
 
@@ -126,8 +133,14 @@ class SelfTest:
                 self._find(subject, "passes; add a check that it fails, or make a tolerance smaller")
 
     def _wrong(self, subject: str, source: str, seed: str) -> Report | None:
-        report = self._grade(subject, source, seed)
+        report, faults = self._examine(subject, source, seed) or (None, ())
         self._result.wrong_runs += 1
+        for fault in faults:
+            if fault.text == _JUDGE:
+                told = (
+                    f"raises for {subject}, so what asks for it is not run: let its line do with what is wrong too; it"
+                )
+                self._find(fault.text, f"{told} {fault.told}")
         self._exercised |= failed(report) if report is not None else set()
         return report
 

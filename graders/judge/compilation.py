@@ -10,6 +10,7 @@ import marshal
 from dataclasses import dataclass, replace
 from typing import Any
 
+from graders.judge import block
 from graders.judge.printed import statements
 from graders.judge.reference import Programs
 from graders.judge.trial import expression
@@ -70,6 +71,7 @@ def for_judge(task: Task) -> bytes:
         with contextlib.suppress(Exception):  # one that cannot be compiled is told when it is come to
             expression(text, texts)
     statements(task.report, texts)
+    block.steps(task.judge, texts)
     return exercise.pack()
 
 
