@@ -107,11 +107,11 @@ def _unused(body: list[ast.stmt], asked_for: set[str]) -> Iterator[tuple[int, li
     while live != before:
         before = set(live)
         for statement, made, spoken_of in steps:
-            if (made if isinstance(statement, _MAKES) else made | spoken_of) & live:
+            if (made if made and isinstance(statement, _MAKES) else made | spoken_of) & live:
                 live |= spoken_of
     for statement, made, spoken_of in steps:
-        if not (made if isinstance(statement, _MAKES) and made else made | spoken_of) & live:
-            yield statement.lineno, sorted(made or spoken_of)
+        if made and not (made if isinstance(statement, _MAKES) else made | spoken_of) & live:
+            yield statement.lineno, sorted(made)
 
 
 def _is_plain_text(statement: ast.stmt) -> bool:

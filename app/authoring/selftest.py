@@ -50,6 +50,7 @@ class SelfTest:
         right = (1 + starts + len(exercise.equivalents)) * seeds
         self._total = right + 1 + 2 * len(exercise.wrong) * seeds + len(self._mutants) + len(self._slips)
         self._done = 0
+        self._raised: set[str] = set()  # by the judge block, on what is wrong
         self._exercised: set[str] = set()  # checks that have failed for something wrong
 
     def run(self) -> Tested:
@@ -96,7 +97,8 @@ class SelfTest:
             report, faults = self._examine(subject, source, seed) or (None, ())
             self._result.right_runs += 1
             for fault in faults:
-                self._find(fault.text, f"{fault.told}; that is with what {subject} makes")
+                if (fault.text, _without_values(fault)) not in self._known_faults():
+                    self._find(fault.text, f"{fault.told}; that is with what {subject} makes")
             if report is not None and report.verdict is not Verdict.PASSED:
                 self._find(subject, f"must pass, but is {report.verdict.value} with seed {seed}: {_why(report)}")
 
@@ -135,14 +137,22 @@ class SelfTest:
     def _wrong(self, subject: str, source: str, seed: str) -> Report | None:
         report, faults = self._examine(subject, source, seed) or (None, ())
         self._result.wrong_runs += 1
-        for fault in faults:
-            if fault.text == _JUDGE:
-                told = (
-                    f"raises for {subject}, so what asks for it is not run: let its line do with what is wrong too; it"
-                )
-                self._find(fault.text, f"{told} {fault.told}")
+        self._judge_raises(subject, faults)
         self._exercised |= failed(report) if report is not None else set()
         return report
+
+    def _known_faults(self) -> set[tuple[str, str]]:
+        """What the author's texts raised, as far as it is told already."""
+        return {(one.subject, one.problem.partition(":")[0]) for one in self._result.findings}
+
+    def _judge_raises(self, subject: str, faults: tuple[AuthorFault, ...]) -> None:
+        """On an answer that is wrong: told once for each line and exception, with the first answer that showed it."""
+        for fault in faults:
+            what = _without_values(fault)
+            if fault.text == _JUDGE and what not in self._raised:
+                self._raised.add(what)
+                advice = f"so what asks for its names is not run; let its lines fit what {subject} makes as well"
+                self._find(_JUDGE, f"raises for {subject}, {advice}. It {fault.told}")
 
     def _starts_anyhow(self) -> None:
         """What a table starts with is the student's own affair, as long as a right step is right with it."""
@@ -246,6 +256,11 @@ def _over_weights(expression: str, tables: set[str]) -> str:
             )
 
     return ast.unparse(Weights().visit(ast.parse(expression, mode="eval")))
+
+
+def _without_values(fault: AuthorFault) -> str:
+    """The exception and its line."""
+    return fault.told.partition(":")[0]
 
 
 def failed(report: Report) -> set[str]:

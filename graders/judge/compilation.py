@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graders.judge import block
+from graders.judge.expressions import expression
 from graders.judge.printed import statements
 from graders.judge.reference import Programs
-from graders.judge.trial import expression
 from graders.setup import Setup
 from graders.student.probe import Probe
 from graders.task import Check, Task, WrongVariant

@@ -5,7 +5,6 @@ import copy
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from types import CodeType
 from typing import Any
 
 import torch
@@ -17,6 +16,7 @@ from graders.judge.claimed import MISSING, Claim, Fault, Made
 from graders.judge.compare import Bound, Terms
 from graders.judge.condition import Noise, condition
 from graders.judge.explain import explain
+from graders.judge.expressions import FILE, evaluated
 from graders.judge.inputs import spoilt_input
 from graders.judge.plausible import plausible
 from graders.judge.predicates import facts
@@ -55,16 +55,6 @@ def failed(message: str) -> Outcome:
 def not_run(message: str, *, by_author: bool = False) -> Outcome:
     """It cannot be judged, and why."""
     return Outcome(CheckStatus.NOT_RUN, message, by_author)
-
-
-class TextEnded(Exception):
-    """An author's expression raised what is no `Exception`, such as `SystemExit`: no reason to end the judge."""
-
-
-def expression(text: str, texts: Texts) -> CodeType:
-    """An author's expression, compiled. Raises SyntaxError."""
-    code: CodeType = texts.compiled(("expression", text), lambda: compile(text.lstrip(" \t"), "<expression>", "eval"))
-    return code
 
 
 @lru_cache(maxsize=32)
@@ -254,7 +244,7 @@ class Trial:
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.
         """
-        return self._evaluated(text, more | self._known())
+        return evaluated(text, more | self._known(), self.texts)
 
     def terms_of(self, text: str) -> Terms:
         """How large the terms are that an author's expression is made of; nothing of it is known where it raises."""
@@ -262,7 +252,7 @@ class Trial:
         def changed(sample: int) -> torch.Tensor | None:
             known = self._known(Noise(sample).on_all(self._observed()) if sample else None)
             try:
-                value = self._evaluated(text, known)
+                value = evaluated(text, known, self.texts)
             except Exception:  # noqa: BLE001  the student's outputs need not fit it
                 return None
             return value if isinstance(value, torch.Tensor) else None
@@ -287,7 +277,7 @@ class Trial:
         changed = noise.on_all(observed) if sample else {}
         try:
             leaf = (observed | changed)[to].detach().clone().requires_grad_()
-            value = self._evaluated(text, self._known(changed | {to: leaf}))
+            value = evaluated(text, self._known(changed | {to: leaf}), self.texts)
             r = claims.cotangent(tuple(value.shape), self.seed).to(value.dtype)
             (gradient,) = torch.autograd.grad(value, leaf, noise.on(r) if sample else r)
         except Exception:  # noqa: BLE001  the student's outputs need not fit it
@@ -297,15 +287,6 @@ class Trial:
     def gradient_terms_of(self, text: str, to: str) -> Terms:
         """How large the terms are that such a gradient is made of."""
         return lambda samples: condition(lambda sample: self.gradient_of(text, to, sample=sample), samples)
-
-    def _evaluated(self, text: str, names: Names) -> Any:  # noqa: ANN401  any value
-        """An expression in the judge's own process. Raises Exception, and nothing else."""
-        try:
-            return eval(expression(text, self.texts), names)  # noqa: S307
-        except Exception:
-            raise
-        except BaseException as fault:
-            raise TextEnded(f"{type(fault).__name__}: {fault}") from fault
 
     def _known(self, changed: Names | None = None) -> Names:
         """All that an expression sees; where some values are `changed`, what the judge block makes of these."""
@@ -351,7 +332,7 @@ class Trial:
         """Did an expression raise because one of its names is the judge block's and could not be made?"""
         return block.asked_for(fault) in self.block.unmade
 
-    def note(self, fault: BaseException, text: str, file: str = "<expression>") -> None:
+    def note(self, fault: BaseException, text: str, file: str = FILE) -> None:
         """
         What an author's text raised, for the author; that an output is not there is nothing that is told.
 
