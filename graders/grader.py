@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from graders.faults import GraderFault, MachineFault
+from graders.faults import AuthorFault, GraderFault, MachineFault
 from graders.pool.exercise_payloads import Brief, Briefs
 from graders.pool.judge_pool import JUDGE_BUDGET, JUDGE_TIME_S, Judges
 from graders.pool.process_pool import Budget, Places
@@ -92,6 +92,10 @@ class Grader:
         self._places.abandon()
 
     def grade(self, task: Task, source: str, *, seed: str) -> Report:
+        """Run and judge one submission, as `examine` does; what a student is told."""
+        return self.examine(task, source, seed=seed)[0]
+
+    def examine(self, task: Task, source: str, *, seed: str) -> tuple[Report, tuple[AuthorFault, ...]]:
         """
         Run and judge one submission.
 
@@ -99,6 +103,9 @@ class Grader:
             task: the exercise.
             source: the student's text, already found to be text of at most MAX_SOURCE_BYTES.
             seed: of the fresh trials; the same seed gives the same trials.
+
+        Returns:
+            What a student is told, and what the author's own texts raised on what the submission made.
 
         Raises:
             GraderFault: ours, or the exercise's: nothing is said about the student.
@@ -109,7 +116,7 @@ class Grader:
             self._answer_for(brief, found, seed=seed)
             run = replace(run, ended=run.ended or Ended(found.how))
             found = Findings()
-        return assembly.judged(task, run, found, seed=seed)
+        return assembly.judged(task, run, found, seed=seed), found.author_faults
 
     def _tried(self, brief: Brief, source: str, *, seed: str) -> tuple[assembly.Run, _Found]:
         """Run and judge, and say how both ended. Raises GraderFault."""

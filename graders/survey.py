@@ -12,6 +12,7 @@ class Survey:
     accepted: int = 0  # of these, the ones that `require` lets through
     faults: tuple[str, ...] = ()  # for which nothing can be graded, each told once
     report_faults: tuple[str, ...] = ()  # statements of `report` that raise on the solution's values
+    judge_faults: tuple[str, ...] = ()  # statements of `judge` that raise on them, on the draw that showed it first
     unvaried: tuple[str, ...] = ()  # inputs that are the lesson's own in every fresh trial
     unseeded: tuple[str, ...] = ()  # inputs that differ from one run to the next
     equal_sizes: tuple[tuple[str, str, int], ...] = ()  # two parameters, and a size that both had at once
@@ -26,7 +27,7 @@ class Survey:
         """Read what a judge's run found. Raises KeyError, TypeError or ValueError if it is not that."""
         texts = {
             name: tuple(str(one)[:1000] for one in raw[name][:20])
-            for name in ("faults", "report_faults", "unvaried", "unseeded")
+            for name in ("faults", "report_faults", "judge_faults", "unvaried", "unseeded")
         }
         pairs = tuple((str(one), str(other), int(size)) for one, other, size in raw["equal_sizes"][:20])
         return cls(drawn=int(raw["drawn"]), accepted=int(raw["accepted"]), equal_sizes=pairs, **texts)

@@ -13,6 +13,11 @@ from typing import Any
 
 MAX_SOURCE_BYTES = 64 * 1024
 LESSON = "lesson"
+FACTS = (
+    "missing", "kind", "type_of", "shape_of", "via", "learns", "spoilt", "left", "gradient", "same", "fault", "probed",
+    "unfinished", "assigned", "uses", "called", "failed", "lesson", "typed_in",
+)  # fmt: skip
+"""What an author's expression may ask beside values; `graders.judge.predicates` says what each means."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,7 @@ class Task:
     wrong: tuple[WrongVariant, ...] = ()
     free_tables: tuple[str, ...] = ()  # names of tables that may start with any numbers
     probe: str = ""  # author's code, run after the student's: calls the classes and functions it asked for
+    judge: str = ""  # author's code on the judge's side: makes names out of the outputs, for the checks to use
     report: str = ""  # author's code that prints the lesson's check
     limits: Limits = Limits()
 

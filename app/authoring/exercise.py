@@ -164,6 +164,12 @@ class Exercise(Head):
         max_length=60_000,
         description="Code run after the student's, line by line: calls the classes and functions that were asked for.",
     )
+    judge: str = Field(
+        "",
+        max_length=60_000,
+        description="Statements that the judge runs once a trial over the outputs, never in the student's process: the "
+        "names that they make are there in every expression of a check, in `when` and in `report`.",
+    )
     report: str = Field("", max_length=60_000, description="Code that prints the lesson's own check.")
     equivalent_mutants: list[EquivalentMutant] = Field(
         default=[], max_length=40, description="Mutants that survive because they are right."
@@ -199,6 +205,7 @@ class Exercise(Head):
             wrong=tuple(_variant(one) for one in self.wrong),
             free_tables=self._free_tables(),
             probe=self.probe,
+            judge=self.judge,
             report=self.report,
             limits=Limits(**self.limits.model_dump()),
         )

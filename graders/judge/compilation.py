@@ -12,8 +12,9 @@ from typing import Any
 
 from graders.code_cache import Texts
 from graders.judge.outcome.printed_check import statements
+from graders.judge.trials import block
+from graders.judge.trials.expressions import expression
 from graders.judge.trials.reference import Programs
-from graders.judge.trials.trial import expression
 from graders.starting_code import Setup
 from graders.student.probe import Probe
 from graders.task import Check, Task, WrongVariant
@@ -70,6 +71,7 @@ def for_judge(task: Task) -> bytes:
         with contextlib.suppress(Exception):  # one that cannot be compiled is told when it is come to
             expression(text, texts)
     statements(task.report, texts)
+    block.steps(task.judge, texts)
     return exercise.pack()
 
 

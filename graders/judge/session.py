@@ -136,6 +136,7 @@ class Judge:
             "misconception": outcome.as_json(recognise(trials, failed, self._wrong)) if named else None,
             "error": outcome.as_json(error),
             "raised": error is not None,
+            "author_faults": [outcome.as_json(one) for one in outcome.author_faults(trials)],
             "again": outcome.to_repeat(task, trials),
             "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
             "report": self._printed,

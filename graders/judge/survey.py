@@ -48,11 +48,12 @@ class _Surveyor:
         self._texts = texts
         self._setup, self._programs = Setup(task.setup, task.require, texts), Programs(task, texts)
         self._drawn = self._accepted = 0
+        self._judge_faults: dict[str, str] = {}  # by what was raised, whatever the values
         self._draws: list[tuple[Sizes, set[str], dict[tuple[str, int], int]]] = []  # parameters, inputs as ever, axes
 
     def survey(self) -> dict[str, Any]:
         found: dict[str, Any] = {
-            name: [] for name in ("faults", "report_faults", "unvaried", "unseeded", "equal_sizes")
+            name: [] for name in ("faults", "report_faults", "judge_faults", "unvaried", "unseeded", "equal_sizes")
         }
         try:
             lesson = self._made(next(candidates(self._task.params, None)))
@@ -61,6 +62,7 @@ class _Surveyor:
             self._look_at_draws(lesson)
         except (_Broken, GraderFault) as broken:
             found["faults"] = [str(broken)]
+        found["judge_faults"] = list(self._judge_faults.values())
         found["unvaried"] = [
             one.name for one in self._task.inputs if self._draws and all(one.name in same for _, same, _ in self._draws)
         ]
@@ -107,7 +109,10 @@ class _Surveyor:
         return (next(one) for one in itertools.islice(draws, CANDIDATES))
 
     def _look_at(self, values: Draw, names: Names, lesson: Names) -> None:
-        _, solved = self._solved(Start(names), values)
+        start = Start(names)
+        ended, solved = self._solved(start, values)
+        if self._task.judge:
+            self._note_judge(self._trial(start, ended, solved, values))
         same = {one.name for one in self._task.inputs if _same(lesson[one.name], names[one.name])}
         sizes = dict(one for name, value in values.items() if (one := _size(name, value)) is not None)
         named = [*(one.name for one in self._task.inputs), *(one.name for one in self._task.outputs)]
@@ -132,29 +137,37 @@ class _Surveyor:
 
     def _report(self, lesson: Names) -> list[str]:
         """What the author's report raises over the solution's own values."""
-        if not self._task.report:
+        if not self._task.report and not self._task.judge:
             return []
-        start, order = Start(lesson), self._task.student_part()
-        ended, names = self._solved(start, Draw({}, seeds=None))
-        claim = read(order, observation.claim(names, order, ended), None)
-        reference = Reference(self._task, start, claim, self._programs, pure=names)
-        trial = Trial(
-            task=self._task,
-            names=lesson,
-            pure=names,
-            claim=claim,
-            reference=reference,
-            seed=0,
-            lesson=True,
-            of_lesson=True,
-            values={},
-            source=self._task.solution,
-            texts=self._texts,
-        )
+        start, values = Start(lesson), Draw({}, seeds=None)
+        trial = self._trial(start, *self._solved(start, values), values)
         results.judge_trial(trial)
+        self._note_judge(trial)
         faults: list[str] = []
         printed(trial, self._task.report, faults)
         return faults
+
+    def _trial(self, start: Start, ended: Ended, names: Names, values: Draw) -> Trial:
+        """The solution's own, as a student's would be judged; without gradients."""
+        order = self._task.student_part()
+        claim = read(order, observation.claim(names, order, ended), None)
+        return Trial(
+            task=self._task,
+            names=start.names,
+            pure=names,
+            claim=claim,
+            reference=Reference(self._task, start, claim, self._programs, pure=names),
+            seed=0,
+            lesson=values.is_lesson,
+            of_lesson=values.is_lesson,
+            values=values,
+            source=self._task.solution,
+            texts=self._texts,
+        )
+
+    def _note_judge(self, trial: Trial) -> None:
+        for raised, fault in zip(trial.block.faults, trial.author_faults, strict=False):
+            self._judge_faults.setdefault(raised.partition(":")[0], fault.told)
 
     def _equal_sizes(self) -> Iterator[tuple[str, str, int]]:
         names = list(self._draws[0][0]) if self._draws else []

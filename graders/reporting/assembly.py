@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from graders.faults import MAX_AUTHOR_FAULTS, AuthorFault
 from graders.protocol.ending import Ended, Output
 from graders.protocol.observation_schema import MAX_AXES, MAX_SIZE
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
@@ -48,6 +49,7 @@ class Findings:
     memory: bool = False
     refused: bool = False  # the claim was not one
     again: tuple[int, ...] = ()  # fresh trials that are to be run in a process of their own
+    author_faults: tuple[AuthorFault, ...] = ()  # never part of a report
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def findings(task: Task, outcome: dict[str, Any]) -> Findings:
             report=_cut(_word(outcome["report"]), MAX_PRINTED_CHECK_CHARS),
             raised=outcome["raised"] is True,
             memory=outcome["memory"] is True,
+            author_faults=tuple(_author_fault(one) for one in _list(outcome["author_faults"], most=MAX_AUTHOR_FAULTS)),
             again=tuple(map(_whole, _list(outcome["again"], most=task.fresh_trials))),
         )
     except (TypeError, ValueError, KeyError, AttributeError) as fault:
@@ -217,6 +220,11 @@ def _cut(words: str, most_chars: int) -> str:
 def _typed(kind: type[_Part], raw: dict[str, Any]) -> _Part:
     """Part of a report, each field of the kind that it says. Raises AttributeError, KeyError, TypeError, ValueError."""
     return kind(**{name: _read(name, value) for name, value in raw.items()})
+
+
+def _author_fault(raw: dict[str, Any]) -> AuthorFault:
+    fault = _typed(AuthorFault, raw)
+    return AuthorFault(_cut(fault.text, MAX_MESSAGE_CHARS), _cut(fault.told, MAX_MESSAGE_CHARS))
 
 
 def _read(field: str, value: Any) -> Any:  # noqa: ANN401  any JSON value

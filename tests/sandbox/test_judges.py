@@ -107,7 +107,7 @@ LASTING = {
 
 
 @pytest.mark.parametrize("text", LASTING.values(), ids=LASTING)
-@pytest.mark.parametrize("place", ["setup", "solution", "report", "probe", "wrong"])
+@pytest.mark.parametrize("place", ["setup", "solution", "report", "probe", "judge", "wrong"])
 def test_what_a_text_does_to_its_process_the_next_submission_does_not_find(
     grader: Grader, place: str, text: str
 ) -> None:

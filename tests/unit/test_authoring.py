@@ -110,6 +110,15 @@ def test_all_faults_are_told_at_once_each_at_its_place(write: Write, example: st
         ("other_sizes: true", "other_sizes: true\n    table: doubled", "exactly one"),
         ("format: 1", "format: 1\n---\nformat: 1", "one document"),
         ("format: 1", "format: [1", "not YAML"),
+        ("setup: |", "judge: |\n  spare = 1\nsetup: |", "Nobody uses `spare` (its line 1)"),
+        ("setup: |", "judge: |\n  doubled = 1\nsetup: |", "which is an output"),
+        ("setup: |", "judge: |\n  x = 1\nsetup: |", "which is the starting code's"),
+        ("setup: |", "judge: |\n  missing = 1\nsetup: |", "a fact that"),
+        ("setup: |", "judge: |\n  sum = 1\nsetup: |", "which is Python's own"),
+        ("setup: |", "judge: |\n  from torch import *\nsetup: |", "not known before it is run"),
+        ("setup: |", "judge: |\n  return 1\nsetup: |", "cannot be run"),
+        ("setup: |", "judge: |\n  a = (\nsetup: |", "not Python"),
+        ("setup: |", "judge: |\n  a = 1\nrequire: a > 0\nsetup: |", "`require` is asked before"),
     ],
 )
 def test_a_fault_is_told_in_words(write: Write, example: str, old: str, new: str, words: str) -> None:

@@ -4,6 +4,7 @@ import ast
 
 from app.authoring.document import Document, Place
 from app.authoring.exercise import Exercise
+from app.authoring.judge_block import check_judge
 from graders.task import Check
 
 
@@ -17,12 +18,13 @@ def check_consistency(document: Document, exercise: Exercise) -> None:
     if not document.faults:
         _check_params(document, exercise)
         _check_inputs(document, exercise)
+        check_judge(document, exercise)
 
 
 def _check_code(document: Document, exercise: Exercise) -> None:
     """Every piece of Python must parse."""
     pieces: list[tuple[Place, str]] = [(("setup",), exercise.setup), (("solution",), exercise.solution)]
-    pieces += [(("report",), exercise.report), (("probe",), exercise.probe)]
+    pieces += [(("report",), exercise.report), (("probe",), exercise.probe), (("judge",), exercise.judge)]
     pieces += [(("equivalents", number, "code"), one.code) for number, one in enumerate(exercise.equivalents)]
     pieces += [(("wrong", number, "code"), one.code or "") for number, one in enumerate(exercise.wrong)]
     for place, code in pieces:

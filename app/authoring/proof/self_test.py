@@ -16,11 +16,12 @@ from app.authoring.proof.mutants import Mutant, mutants
 from app.authoring.proof.stock_of_slips import SLIPS
 from app.authoring.proof.survey import surveyed
 from app.authoring.question import Question
-from graders.faults import GraderFault
+from graders.faults import AuthorFault, GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.task import Task
 
+_JUDGE = "`judge`"
 _WITHOUT_PREDICATES = -1  # in the place of a version: the exercise as it would be without them
 
 Progress = Callable[[int, int, str], None]  # done, of how many, what comes now
@@ -49,6 +50,7 @@ class SelfTest:
         right = (1 + starts + len(exercise.equivalents)) * seeds
         self._total = right + 1 + 2 * len(exercise.wrong) * seeds + len(self._mutants) + len(self._slips)
         self._done = 0
+        self._raised: set[str] = set()  # by the judge block, on what is wrong
         self._exercised: set[str] = set()  # checks that have failed for something wrong
 
     def run(self) -> Tested:
@@ -72,11 +74,15 @@ class SelfTest:
         return self._result
 
     def _grade(self, subject: str, source: str, seed: str) -> Report | None:
+        examined = self._examine(subject, source, seed)
+        return examined[0] if examined is not None else None
+
+    def _examine(self, subject: str, source: str, seed: str) -> tuple[Report, tuple[AuthorFault, ...]] | None:
         self._progress(self._done, self._total, subject)
         self._done += 1
         self._grader.prepare(self._task.limits)
         try:
-            return self._grader.grade(self._task, source, seed=seed)
+            return self._grader.examine(self._task, source, seed=seed)
         except GraderFault as fault:  # told once: it is not the fault of what was graded
             known = f"cannot be graded: {fault}"
             if not any(one.problem == known for one in self._result.findings):
@@ -88,8 +94,11 @@ class SelfTest:
 
     def _accepts(self, subject: str, source: str) -> None:
         for seed in self._seeds:
-            report = self._grade(subject, source, seed)
+            report, faults = self._examine(subject, source, seed) or (None, ())
             self._result.right_runs += 1
+            for fault in faults:
+                if (fault.text, _without_values(fault)) not in self._known_faults():
+                    self._find(fault.text, f"{fault.told}; that is with what {subject} makes")
             if report is not None and report.verdict is not Verdict.PASSED:
                 self._find(subject, f"must pass, but is {report.verdict.value} with seed {seed}: {_why(report)}")
 
@@ -126,10 +135,24 @@ class SelfTest:
                 self._find(subject, "passes; add a check that it fails, or make a tolerance smaller")
 
     def _wrong(self, subject: str, source: str, seed: str) -> Report | None:
-        report = self._grade(subject, source, seed)
+        report, faults = self._examine(subject, source, seed) or (None, ())
         self._result.wrong_runs += 1
+        self._judge_raises(subject, faults)
         self._exercised |= failed(report) if report is not None else set()
         return report
+
+    def _known_faults(self) -> set[tuple[str, str]]:
+        """What the author's texts raised, as far as it is told already."""
+        return {(one.subject, one.problem.partition(":")[0]) for one in self._result.findings}
+
+    def _judge_raises(self, subject: str, faults: tuple[AuthorFault, ...]) -> None:
+        """On an answer that is wrong: told once for each line and exception, with the first answer that showed it."""
+        for fault in faults:
+            what = _without_values(fault)
+            if fault.text == _JUDGE and what not in self._raised:
+                self._raised.add(what)
+                advice = f"so what asks for its names is not run; let its lines fit what {subject} makes as well"
+                self._find(_JUDGE, f"raises for {subject}, {advice}. It {fault.told}")
 
     def _starts_anyhow(self) -> None:
         """What a table starts with is the student's own affair, as long as a right step is right with it."""
@@ -233,6 +256,11 @@ def _over_weights(expression: str, tables: set[str]) -> str:
             )
 
     return ast.unparse(Weights().visit(ast.parse(expression, mode="eval")))
+
+
+def _without_values(fault: AuthorFault) -> str:
+    """The exception and its line."""
+    return fault.told.partition(":")[0]
 
 
 def failed(report: Report) -> set[str]:

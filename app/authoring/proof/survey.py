@@ -29,6 +29,8 @@ def surveyed(task: Task, grader: Grader, result: Tested) -> bool:
         return False
     _look_at_draws(found, result)
     _look_at_inputs(found, result)
+    for fault in found.judge_faults:
+        result.find("`judge`", f"{fault}; that is with the solution's own values")
     for fault in found.report_faults:
         result.find("`report`", f"{fault}; that is with the solution's own values")
     return True

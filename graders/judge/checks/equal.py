@@ -16,6 +16,7 @@ from graders.judge.values.decode_observation import Made
 from graders.student import observation
 from graders.task import Check
 
+_UNKNOWN = "What would be right here follows from something that is not there, or does not fit."
 _WANTED = {"floating": "floating-point numbers, float32 or float64", "whole": "whole numbers"}
 
 
@@ -51,13 +52,23 @@ def _value(trial: Trial, check: Check, made: Made) -> Outcome:
         return failed(
             f"{trial.called(check.of)} is {disclosure.kind(trial, made)}; a plain number or text is expected."
         )
-    expected = list(_right(trial, check))
-    if any(same_value(made.value, one.value) for one in expected):
+    unjudged: list[Outcome] = []
+    expected = list(_right(trial, check, unjudged))
+    if any(_is_same(made, one) for one in expected):
         return passed()
+    if unjudged:
+        return unjudged[0]
     if isinstance(made.value, str) and expected and not any(isinstance(one.value, str) for one in expected):
         return failed(f"{trial.called(check.of)} is a text; keep it as the number or list that it speaks of.")
     now = f" is {made.value!r:.80}, which" if trial.lesson else ""
     return failed(check.message or f"{trial.called(check.of)}{now} is not what it should be.")
+
+
+def _is_same(made: Made, right: "_Right") -> bool:
+    try:
+        return same_value(made.value, right.value)
+    except (RecursionError, OverflowError):  # a list in itself; a whole number beyond all floating-point ones
+        return False
 
 
 @dataclass(frozen=True)
@@ -70,8 +81,8 @@ class _Right:
     expression: str = ""  # the author's, where it is one
 
 
-def _right(trial: Trial, check: Check) -> Iterator[_Right]:
-    """Every value that would be right."""
+def _right(trial: Trial, check: Check, unjudged: list[Outcome]) -> Iterator[_Right]:
+    """Every value that would be right; `unjudged`: filled with what is said if none is, and one could not be made."""
     for given in check.given:
         run = trial.reference.given(given, of=check.of)
         if run is not None and check.of in run[0]:
@@ -80,16 +91,27 @@ def _right(trial: Trial, check: Check) -> Iterator[_Right]:
             yield _Right(given, value if table is None else table, trial.reference.terms(given, of=check.of))
     for expression in check.accept:
         try:
-            yield _Right((), trial.value_of(expression), trial.terms_of(expression), expression)
-        except Exception:  # noqa: BLE001, S112  the student's outputs need not fit the author's expression
+            value = trial.value_of(expression)
+        except Exception as fault:  # noqa: BLE001  the student's outputs need not fit the author's expression
+            trial.note(fault, f"`accept` of the check “{check.id}”")
+            if trial.is_unmade(fault):
+                unjudged.append(not_run(_UNKNOWN, by_author=trial.is_broken(fault)))
             continue
+        if not isinstance(value, torch.Tensor) or _is_plain(value):
+            yield _Right((), value, trial.terms_of(expression), expression)
+
+
+def _is_plain(value: torch.Tensor) -> bool:
+    """Has it numbers of the kinds that a student's are read as?"""
+    return value.layout is torch.strided and value.device.type == "cpu" and not value.is_complex()
 
 
 def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
     found: list[tuple[Mismatch, _Right]] = []
     poisoned = ""
     output, bound = trial.output(check.of), trial.bound(check.of)
-    for right in _right(trial, check):
+    unsaid: list[Outcome] = []
+    for right in _right(trial, check, unsaid):
         if not isinstance(right.value, torch.Tensor):
             continue
         mismatch = compare(actual, right.value, dtype=output.dtype, bound=bound, terms=right.terms)
@@ -99,6 +121,8 @@ def _compare(trial: Trial, check: Check, actual: torch.Tensor) -> Outcome:
             poisoned = right.given[0]  # nan is what comes of nan whatever is done with it, so this proves nothing
         else:
             return _learns(trial, check, right)
+    if unsaid:
+        return unsaid[0]
     unjudged = _unjudged(trial, check, found, poisoned)
     if unjudged:
         return not_run(unjudged)

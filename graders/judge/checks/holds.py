@@ -12,8 +12,10 @@ def judge(trial: Trial, check: Check) -> Outcome:
             return trial.needed(name)
     try:
         holds = bool(trial.value_of(check.expression))
-    except Exception:  # noqa: BLE001  the student's outputs need not fit it
-        return not_run("This could not be looked at: something that it is about is not there, or does not fit.")
+    except Exception as fault:  # noqa: BLE001  the student's outputs need not fit it
+        trial.note(fault, f"`holds` of the check “{check.id}”")
+        said = "This could not be looked at: something that it is about is not there, or does not fit."
+        return not_run(said, by_author=trial.is_broken(fault))
     if not holds and trial.stopped and any(name in check.expression for name in trial.nothing):
         return not_run("Your code stopped before there was anything to look at here.")
     return passed() if holds else failed(check.message or f"This does not hold: {check.title}.")

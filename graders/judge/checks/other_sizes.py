@@ -15,6 +15,9 @@ def judge(trial: Trial, _: Check) -> Outcome:
     if fault is not None:
         kind = fault.type if fault.builtin else "an exception of its own"
         return failed(f"Your code stopped with {kind}.")
-    if any(one.status is CheckStatus.NOT_RUN for one in trial.outcomes.values()):
+    unjudged = [one for one in trial.outcomes.values() if one.status is CheckStatus.NOT_RUN]
+    if unjudged and all(one.by_author for one in unjudged):
+        return not_run("Not everything could be looked at.", by_author=True)
+    if unjudged:
         return failed("Not everything could be looked at.")
     return passed()

@@ -19,8 +19,10 @@ def judge(trial: Trial, check: Check) -> Outcome:
     """Look for the text that an author's expression gives among what was printed."""
     try:
         wanted = str(trial.value_of(check.expression))
-    except Exception:  # noqa: BLE001  the student's outputs need not fit it
-        return not_run("What should be printed follows from outputs that are not right yet.")
+    except Exception as fault:  # noqa: BLE001  the student's outputs need not fit it
+        trial.note(fault, f"`prints` of the check “{check.id}”")
+        said = "What should be printed follows from outputs that are not right yet."
+        return not_run(said, by_author=trial.is_broken(fault))
     lines = [_folded(line) for line in wanted.splitlines() if line.strip()]
     printed = [_folded(line) for line in trial.claim.printed.splitlines() if line.strip()]
     at = _last(printed, lines)

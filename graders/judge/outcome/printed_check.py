@@ -20,13 +20,13 @@ def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
     """
     What the author's report code prints, statement by statement; one that cannot run on these values is left out.
 
-    The code sees the starting code's names, each output of the student as a tensor, `holds("check-id")` and
-    `learnable`, the count of numbers that can learn.
+    The code sees the starting code's names, each output of the student as a tensor, the names of the judge block,
+    `holds("check-id")` and `learnable`, the count of numbers that can learn.
 
     Args:
         trial: whose values.
         code: the author's.
-        faults: filled with what was raised, for the author.
+        faults: filled with what was raised, for the author; where none are asked for, the trial notes them.
     """
     names: Names = dict(trial.names)
     own = trial.own_values()
@@ -34,6 +34,7 @@ def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
         names.pop(output.name, None)  # the starting code may have one of that name
     names |= own
     tables = [trial.made(one.name) for one in trial.task.outputs if one.kind == "table"]
+    names = trial.block.over(names)
     names["learnable"] = count_learnable(tables)
     names["holds"] = lambda check: trial.outcomes[check].status is CheckStatus.PASSED
     text = io.StringIO()
@@ -41,9 +42,12 @@ def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
         for statement in statements(code, trial.texts):
             try:
                 exec(statement, names)  # noqa: S102
-            except Exception as fault:  # noqa: BLE001  the student's values need not fit it
-                (faults if faults is not None else []).append(raised(fault, _FILE))
-    return text.getvalue()[:_MAX_CHARS]
+            except BaseException as fault:  # noqa: BLE001  `exit()` among them; the student's values need not fit it
+                if faults is None:
+                    trial.note(fault, "`report`", _FILE)
+                else:
+                    faults.append(raised(fault, _FILE))
+    return "" if text.closed else text.getvalue()[:_MAX_CHARS]
 
 
 def statements(code: str, texts: Texts) -> list[CodeType]:

@@ -7,6 +7,7 @@ is right there and wrong here is told together with the sizes that bring it out.
 
 from typing import Any
 
+from graders.faults import MAX_AUTHOR_FAULTS, AuthorFault
 from graders.judge.checks import judge
 from graders.judge.feedback.explanations import explain
 from graders.judge.trials.trial import TIME_LIMIT, Outcome, Trial
@@ -18,6 +19,7 @@ PASSED, FAILED, NOT_RUN = CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.NO
 
 def judge_trial(trial: Trial) -> None:
     """Run every check of the exercise on one trial, in the author's order; what asks about the others comes last."""
+    _ = trial.block  # its names are there before the first check, and what it raises is told even if none asks for them
     for check in sorted(trial.task.checks, key=_asks_for_all):
         trial.outcomes[check.id] = judge(trial, check)
 
@@ -111,6 +113,12 @@ def shapes(lesson: Trial) -> list[TensorShape]:
             expected = lesson.expected_shape(output.name)
             found.append(TensorShape(output.shown or output.name, output.dims, made.shape, expected, made.dtype))
     return found
+
+
+def author_faults(trials: list[Trial]) -> list[AuthorFault]:
+    """What the author's texts raised, each once; the first few."""
+    each = (fault for trial in trials for one in (trial, trial.again) if one is not None for fault in one.author_faults)
+    return list(dict.fromkeys(each))[:MAX_AUTHOR_FAULTS]
 
 
 def as_json(value: Any) -> Any:  # noqa: ANN401

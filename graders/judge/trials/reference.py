@@ -228,6 +228,10 @@ class Reference:
         self._gradients: dict[tuple[str, int, tuple[str, ...], int], dict[str, torch.Tensor | None]] = {}
         self._cotangents: dict[tuple[tuple[int, ...], int], torch.Tensor] = {}
 
+    def fresh(self) -> Names:
+        """The starting code's names for another text of the author's, with all randomness as it was for the student."""
+        return self._start.fresh()
+
     def given(self, adopted: tuple[str, ...], *, of: str, sample: int = EXACT) -> tuple[Names, Adoption] | None:
         """
         The solution's names when it starts from these outputs of the student, as far as `of` is made from them.

@@ -1,16 +1,20 @@
 """One trial as the checks see it: the student's claim beside the reference."""
 
 import ast
+import copy
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from types import CodeType
 from typing import Any
 
 import torch
 
 from graders.code_cache import Texts
+from graders.faults import MAX_AUTHOR_FAULTS, AuthorFault
 from graders.judge.feedback.explanations import explain
+from graders.judge.trials import block
+from graders.judge.trials.block import Block
+from graders.judge.trials.expressions import FILE, evaluated
 from graders.judge.trials.inputs import spoilt_input
 from graders.judge.trials.predicates import facts
 from graders.judge.trials.reference import Names, Reference
@@ -19,6 +23,7 @@ from graders.judge.values.condition import Noise, condition
 from graders.judge.values.decode_observation import MISSING, Claim, Fault, Made
 from graders.judge.values.plausible import plausible
 from graders.report import CheckStatus
+from graders.starting_code import raised, told
 from graders.student import observation
 from graders.student.execution import assigned
 from graders.student.probe import ProbeTimeLimit
@@ -39,6 +44,7 @@ class Outcome:
 
     status: CheckStatus
     message: str = ""
+    by_author: bool = False  # not run, because the exercise's own `judge` block raised: nothing that an answer is told
 
 
 def passed(message: str = "") -> Outcome:
@@ -51,15 +57,9 @@ def failed(message: str) -> Outcome:
     return Outcome(CheckStatus.FAILED, message)
 
 
-def not_run(message: str) -> Outcome:
+def not_run(message: str, *, by_author: bool = False) -> Outcome:
     """It cannot be judged, and why."""
-    return Outcome(CheckStatus.NOT_RUN, message)
-
-
-def expression(text: str, texts: Texts) -> CodeType:
-    """An author's expression, compiled. Raises SyntaxError."""
-    code: CodeType = texts.compiled(("expression", text), lambda: compile(text.lstrip(" \t"), "<expression>", "eval"))
-    return code
+    return Outcome(CheckStatus.NOT_RUN, message, by_author)
 
 
 @lru_cache(maxsize=32)
@@ -98,6 +98,8 @@ class Trial:
     source: str  # the student's text, to be looked at but never run
     texts: Texts = field(default_factory=Texts)  # the author's, as far as they are compiled
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    author_faults: list[AuthorFault] = field(default_factory=list)  # what the author's texts raised on it
+    failing: set[str] = field(default_factory=set)  # ids of the checks that have failed so far
     # the same once more with other numbers in the tables, where they start with blind ones
     again: "Trial | None" = None
     lesson_sizes: frozenset[int] = frozenset()  # that the lesson's shapes have, on other trials than its own
@@ -265,16 +267,15 @@ class Trial:
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.
         """
-        return eval(expression(text, self.texts), more | self._known())  # noqa: S307  in the judge's own process
+        return evaluated(text, more | self._known(), self.texts)
 
     def terms_of(self, text: str) -> Terms:
         """How large the terms are that an author's expression is made of; nothing of it is known where it raises."""
 
         def changed(sample: int) -> torch.Tensor | None:
-            known = self._known()
-            noise = Noise(sample)
+            known = self._known(Noise(sample).on_all(self._observed()) if sample else None)
             try:
-                value = eval(expression(text, self.texts), known | (noise.on_all(known) if sample else {}))  # noqa: S307
+                value = evaluated(text, known, self.texts)
             except Exception:  # noqa: BLE001  the student's outputs need not fit it
                 return None
             return value if isinstance(value, torch.Tensor) else None
@@ -293,13 +294,13 @@ class Trial:
         Returns:
             None where the expression cannot be worked out on the student's outputs, or does not speak of the table.
         """
-        known, noise = self._known(), Noise(sample)
-        if not isinstance(known.get(to), torch.Tensor):
+        observed, noise = self._observed(), Noise(sample)
+        if not isinstance(observed.get(to), torch.Tensor):
             return None
-        changed = known | (noise.on_all(known) if sample else {})
-        leaf = changed[to].detach().clone().requires_grad_()
+        changed = noise.on_all(observed) if sample else {}
         try:
-            value = eval(expression(text, self.texts), changed | {to: leaf})  # noqa: S307
+            leaf = (observed | changed)[to].detach().clone().requires_grad_()
+            value = evaluated(text, self._known(changed | {to: leaf}), self.texts)
             r = observation.cotangent(tuple(value.shape), self.seed).to(value.dtype)
             (gradient,) = torch.autograd.grad(value, leaf, noise.on(r) if sample else r)
         except Exception:  # noqa: BLE001  the student's outputs need not fit it
@@ -310,10 +311,68 @@ class Trial:
         """How large the terms are that such a gradient is made of."""
         return lambda samples: condition(lambda sample: self.gradient_of(text, to, sample=sample), samples)
 
-    def _known(self) -> Names:
-        failing = {id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED}
-        about = facts(self.task, self.names, self.claim, source=self.source, failed=failing, lesson=self.of_lesson)
-        return {**about, **self.names, **self.own_values()}
+    def _known(self, changed: Names | None = None) -> Names:
+        """All that an expression sees; where some values are `changed`, what the judge block makes of these."""
+        made = self.block if changed is None else self._block(changed)
+        return made.over(self._observed() | (changed or {}))
+
+    def _observed(self) -> Names:
+        """The facts, and the values: an output that is not there hides what the starting code has under its name."""
+        self.failing.clear()
+        self.failing.update(id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED)
+        about = facts(self.task, self.names, self.claim, source=self.source, failed=self.failing, lesson=self.of_lesson)
+        outputs = {one.name for one in self.task.outputs}
+        return {
+            **about,
+            **{name: value for name, value in self.names.items() if name not in outputs},
+            **self.own_values(),
+        }
+
+    @cached_property
+    def block(self) -> Block:
+        """What the judge block makes on this trial; what it raises is noted."""
+        made = self._block({})
+        self.author_faults += [AuthorFault("`judge`", fault + self._values_told()) for fault in made.faults]
+        return made
+
+    def _block(self, changed: Names) -> Block:
+        """Run it on copies of all that it sees, but for what is `changed`."""
+        if not self.task.judge:
+            return block.NOTHING
+        mine = replace(self, names=block.copied(self.reference.fresh()), claim=copy.deepcopy(self.claim))
+        seen = mine._observed() | changed  # noqa: SLF001  of its own kind
+        return block.run(self.task.judge, seen, self.texts, absent=self.absent_names())
+
+    def absent_names(self) -> frozenset[str]:
+        """The outputs that no expression can use: not there, or nothing that can be computed with."""
+        return frozenset(one.name for one in self.task.outputs) - self.own_values().keys()
+
+    def is_broken(self, fault: Exception) -> bool:
+        """Did an expression raise because a statement of the judge block did that was to make one of its names?"""
+        return block.asked_for(fault) in self.block.broken
+
+    def is_unmade(self, fault: Exception) -> bool:
+        """Did an expression raise because one of its names is the judge block's and could not be made?"""
+        return block.asked_for(fault) in self.block.unmade
+
+    def note(self, fault: BaseException, text: str, file: str = FILE) -> None:
+        """
+        What an author's text raised, for the author; that an output is not there is nothing that is told.
+
+        Args:
+            fault: what.
+            text: which one, in words.
+            file: that it was compiled as.
+        """
+        if block.asked_for(fault) in self.absent_names() | self.block.unmade:
+            return
+        inside = block.is_inside(fault)
+        said = raised(fault, block.FILE if inside else file) + self._values_told()
+        if len(self.author_faults) < MAX_AUTHOR_FAULTS:
+            self.author_faults.append(AuthorFault(f"`judge`, asked by {text}" if inside else text, said))
+
+    def _values_told(self) -> str:
+        return told(self.values) or (" (on the lesson's own data)" if self.of_lesson else "")
 
     def own_values(self) -> Names:
         """The student's outputs that can be computed with; names that are not there hide the starting code's."""

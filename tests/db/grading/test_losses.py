@@ -53,7 +53,7 @@ from sqlalchemy import select
 from app.db import Database
 from app.models import Account
 from app.services.submissions import submit
-from app.services.transport import queue_for
+from app.services.grading.backend import queue_for
 from app.settings import Settings
 settings = Settings(database_url=sys.argv[1])
 database = Database(settings.database_url)
