@@ -71,7 +71,7 @@ def hide(folder: Path) -> None:
 @cache
 def _paths() -> re.Pattern[str]:
     """Folders of this server, each up to the part that is left standing."""
-    folders = {str(Path(__file__).resolve().parent.parent), *_hidden}
+    folders = {str(Path(__file__).resolve().parent.parent.parent), *_hidden}
     for kind in ("purelib", "platlib", "stdlib", "platstdlib"):
         path = Path(sysconfig.get_path(kind))
         folders |= {str(path.parent), str(path.resolve().parent)}
