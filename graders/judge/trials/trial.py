@@ -32,8 +32,8 @@ from graders.task import Output, Task
 TIME_LIMIT = ProbeTimeLimit.__name__
 _LOOKED_AT = 500  # of a message, so that no pattern can be made slow
 _UNCALLABLE = (
-    ("TypeError", r"^[\w.<>]+\(\) (takes|missing|got an unexpected keyword|got multiple values)"),
-    ("NotImplementedError", r"is missing the required \"forward\" function"),
+    ("TypeError", re.compile(r"^[\w.<>]+\(\) (takes|missing|got an unexpected keyword|got multiple values)")),
+    ("NotImplementedError", re.compile(r"is missing the required \"forward\" function")),
 )
 _NOT_THERE = "What this looks at could not be made, so it was not tried."
 
@@ -78,7 +78,7 @@ def _is_of_a_call(fault: Fault) -> bool:
     No line of the student's has run then, and yet it is their parameters, or the lack of a method, that do not fit.
     """
     return fault.builtin and any(
-        fault.type == kind and re.search(pattern, fault.message[:_LOOKED_AT]) for kind, pattern in _UNCALLABLE
+        fault.type == kind and pattern.search(fault.message[:_LOOKED_AT]) for kind, pattern in _UNCALLABLE
     )
 
 

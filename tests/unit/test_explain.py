@@ -1,0 +1,30 @@
+"""What an exception means is said for the commonest ones, and nothing is said that it does not show."""
+
+import pytest
+
+from graders.judge.claimed import Fault
+from graders.judge.explain import explain
+
+TOLD = [
+    ("TypeError", "A.forward() takes 1 positional argument but 2 were given", "begin with `self`"),
+    ("TypeError", "A.__init__() takes 1 positional argument but 3 were given", "two underscores"),
+    ("TypeError", "look() takes from 1 to 2 positional arguments but 3 were given", "room for 2."),
+    ("TypeError", "A.__init__() missing 1 required positional argument: 'width'", "without `width`"),
+    ("TypeError", 'softmax() missing 1 required positional arguments: "dim"', "without `dim`"),
+    ("TypeError", "unsupported operand type(s) for ^: 'float' and 'int'", "`**`"),
+    ("TypeError", "unsupported operand type(s) for *: 'builtin_function_or_method' and 'int'", "brackets"),
+    ("TypeError", "unsupported operand type(s) for +: 'Embedding' and 'list'", "an Embedding and a list"),
+    ("AttributeError", "'int' object has no attribute 'Embedding'", "An int has"),
+    ("RuntimeError", "Trying to backward through the graph a second time (or directly", "uses up"),
+    ("RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.", "no_grad"),
+    ("RuntimeError", "expected m1 and m2 to have the same dtype, but got: double != float", "double and float"),
+    ("RuntimeError", "grad can be implicitly created only for scalar outputs", "Which single number"),
+    ("RuntimeError", "element 0 of tensors does not require grad and does not have a grad_fn", "nowhere to go"),
+]
+
+
+@pytest.mark.parametrize(("kind", "message", "words"), TOLD)
+def test_common_exception_is_told_by_what_it_means(kind: str, message: str, words: str) -> None:
+    """A student is not sent back to read the raw text of a fault that everybody makes once."""
+    fault = Fault(kind, builtin=True, message=message, memory=False, line=1, parsed=True, code="", targets=())
+    assert words in explain(fault)
