@@ -2,8 +2,8 @@
 
 import pytest
 
-from graders.judge.claimed import Fault
-from graders.judge.explain import explain
+from graders.judge.feedback.explanations import explain
+from graders.judge.values.decode_observation import Fault
 
 TOLD = [
     ("TypeError", "A.forward() takes 1 positional argument but 2 were given", "begin with `self`"),
