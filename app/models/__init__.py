@@ -5,7 +5,7 @@ from app.models.accounts import Account, ApiToken, BrowserSession, Identity, Lin
 from app.models.audit import AuditEntry
 from app.models.drafts import Draft
 from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
-from app.models.grading import GradingRun
+from app.models.grading import GradingResult
 from app.models.hints import HintOpening
 from app.models.jobs import Job, JobKind, JobState
 from app.models.metrics import Figure
@@ -21,7 +21,7 @@ from app.models.plans import (
     Rule,
     UsageCounter,
 )
-from app.models.spent_allowances import SpentAllowance
+from app.models.spent_allowances import SpentQuota
 from app.models.submissions import Submission, SubmissionKind
 from app.models.tutor import MessageState, TokenMonth, TutorMessage, TutorPolicy
 from app.models.workers import Worker
@@ -39,7 +39,7 @@ __all__ = [
     "ExerciseKind",
     "ExerciseVersion",
     "Figure",
-    "GradingRun",
+    "GradingResult",
     "Grant",
     "HintOpening",
     "Identity",
@@ -58,7 +58,7 @@ __all__ = [
     "Role",
     "Rule",
     "SignInLink",
-    "SpentAllowance",
+    "SpentQuota",
     "Submission",
     "SubmissionKind",
     "TokenMonth",

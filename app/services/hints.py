@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.db import new_id, upsert
 from app.errors import NoHints
-from app.models import Account, ExerciseVersion, GradingRun, HintOpening, Submission, SubmissionKind
+from app.models import Account, ExerciseVersion, GradingResult, HintOpening, Submission, SubmissionKind
 from app.services.exercises.catalogue import current_version
 from graders.report import Verdict
 
@@ -139,8 +139,8 @@ def _use(rung: int, openings: Any, checks: dict[str, list[tuple[Any, bool]]]) ->
 def _graded_checks(session: Session, version_id: str) -> dict[str, list[tuple[Any, bool]]]:
     """Return by account when it sent its checks of a version, in order, and whether each passed."""
     rows = session.execute(
-        select(Submission.account_id, Submission.created_at, GradingRun.verdict)
-        .join(GradingRun, (GradingRun.submission_id == Submission.id) & GradingRun.counts)
+        select(Submission.account_id, Submission.created_at, GradingResult.verdict)
+        .join(GradingResult, (GradingResult.submission_id == Submission.id) & GradingResult.counts)
         .where(Submission.exercise_version_id == version_id, Submission.kind == SubmissionKind.CHECK)
         .order_by(Submission.created_at)
     )

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.db import upsert
 from app.metrics import sample_key, sample_of
-from app.models import Figure, GradingRun
+from app.models import Figure, GradingResult
 from app.services.grading import workers
 from app.services.grading.queue import GradingQueue
 
@@ -49,7 +49,7 @@ def snapshot(session: Session, queue: GradingQueue, *, now: datetime | None = No
         oldest_s=waited_s(session, queue, now=now),
         workers=len(there),
         slots=sum(one.slots for one in there),
-        walls=workers.weakest_walls(there),
+        walls=workers.weakest_layers(there),
         verdicts=verdicts(session),
     )
 
@@ -76,7 +76,7 @@ def keep_verdicts(session: Session, removed: ColumnElement[bool]) -> None:
 
 
 def _counted(session: Session, which: ColumnElement[bool]) -> dict[str, int]:
-    rows = session.execute(select(GradingRun.verdict, func.count()).where(which).group_by(GradingRun.verdict))
+    rows = session.execute(select(GradingResult.verdict, func.count()).where(which).group_by(GradingResult.verdict))
     return {verdict: number for verdict, number in rows}  # noqa: C416  rows are not pairs to everyone
 
 

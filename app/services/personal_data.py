@@ -22,7 +22,7 @@ from app.models import (
     AuditEntry,
     BrowserSession,
     Draft,
-    GradingRun,
+    GradingResult,
     Grant,
     HintOpening,
     Identity,
@@ -41,7 +41,7 @@ from app.services.plans.spent_quotas import remember
 from app.services.tutor.ledger import give_up_all
 
 # In the order in which they can be deleted: what refers to another goes before it.
-_OF_SUBMISSIONS = (Job, GradingRun)
+_OF_SUBMISSIONS = (Job, GradingResult)
 _OF_ACCOUNTS = (
     Submission,
     Draft,
@@ -94,7 +94,7 @@ def delete_account(session: Session, account_id: str, *, keyed_hash: KeyedHash |
         give_up_all(session, account_id)
         if keyed_hash is not None:
             remember(session, account, keyed_hash=keyed_hash)
-    keep_verdicts(session, GradingRun.submission_id.in_(_sent_by(account_id)))
+    keep_verdicts(session, GradingResult.submission_id.in_(_sent_by(account_id)))
     for model, mine in _belongings(account_id):
         session.execute(delete(model).where(mine).execution_options(synchronize_session=False))
     session.execute(delete(Account).where(Account.id == account_id))

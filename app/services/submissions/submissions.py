@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
 from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun
-from app.models import Account, ExerciseKind, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
+from app.models import Account, ExerciseKind, ExerciseVersion, GradingResult, Job, JobState, Submission, SubmissionKind
 from app.services.exercises.catalogue import current
 from app.services.grading.queue import GradingQueue
 from app.services.plans.daily_limits import USUAL, Allowances, count_in
@@ -114,7 +114,7 @@ def state_of(session: Session, *, account: Account, submission_id: str, queue: G
     if run is not None and (run.counts or job is None):
         return run.report | head | {"state": "graded"}
     if job is not None and job.state == JobState.QUEUED:
-        return head | {"state": "queued", "place": queue.place(session, submission_id) or 1}
+        return head | {"state": "queued", "place": queue.position(session, submission_id) or 1}
     return head | {"state": "running"}
 
 
@@ -149,7 +149,9 @@ def history(session: Session, *, account: Account, exercise_id: str, limit: int 
     ).all()
     ids = [submission.id for submission in submissions]
     runs = session.scalars(
-        select(GradingRun).where(GradingRun.submission_id.in_(ids)).order_by(GradingRun.counts, GradingRun.attempt)
+        select(GradingResult)
+        .where(GradingResult.submission_id.in_(ids))
+        .order_by(GradingResult.counts, GradingResult.number)
     )
     verdicts = {run.submission_id: run.verdict for run in runs}  # the last of each wins
     states = dict(session.execute(select(Job.submission_id, Job.state).where(Job.submission_id.in_(ids))).all())
@@ -221,12 +223,12 @@ def _readable(session: Session, account: Account, submission_id: str) -> tuple[S
     return submission, exercise_id, number
 
 
-def _shown_run(submission_id: str) -> Select[GradingRun]:
+def _shown_run(submission_id: str) -> Select[GradingResult]:
     """Select the run that counts, or else the latest."""
     return (
-        select(GradingRun)
-        .where(GradingRun.submission_id == submission_id)
-        .order_by(GradingRun.counts.desc(), GradingRun.attempt.desc())
+        select(GradingResult)
+        .where(GradingResult.submission_id == submission_id)
+        .order_by(GradingResult.counts.desc(), GradingResult.number.desc())
         .limit(1)
     )
 

@@ -13,7 +13,7 @@ from app.models import (
     Account,
     ExerciseKind,
     ExerciseVersion,
-    GradingRun,
+    GradingResult,
     MessageState,
     Submission,
     SubmissionKind,
@@ -130,14 +130,14 @@ def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[
         .limit(1)
     )
     graded = (
-        select(GradingRun.report)
-        .join(Submission, Submission.id == GradingRun.submission_id)
+        select(GradingResult.report)
+        .join(Submission, Submission.id == GradingResult.submission_id)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
         .where(
             Submission.account_id == account.id,
             ExerciseVersion.exercise_id == exercise_id,
             Submission.kind == SubmissionKind.CHECK,
-            GradingRun.counts,
+            GradingResult.counts,
         )
         .order_by(Submission.created_at.desc(), Submission.id)
         .limit(1)

@@ -151,7 +151,7 @@ def store(
         )
         state = submissions.state_of(session, account=account, submission_id=submission.id, queue=site.queue)
     log.info("submission stored", submission=state["id"], kind=kind.value)
-    site.bells.ring_workers()  # after the commit: a worker that looks sooner finds nothing
+    site.wakeups.notify_workers()  # after the commit: a worker that looks sooner finds nothing
     return state
 
 

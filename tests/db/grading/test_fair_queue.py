@@ -88,7 +88,7 @@ def test_flood_of_guests_does_not_hold_up_a_student(
             for network in ("home", *networks):
                 student = send("mine = 1", account=new_account(), network=network).id
                 with database.read() as session:
-                    assert queue.place(session, student) == 1
+                    assert queue.position(session, student) == 1
                 assert claimed().submission_id == student
     assert refused > 0
 

@@ -10,9 +10,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from app.db import Database
-from app.models import Account, ExerciseVersion, GradingRun, Job, Submission
+from app.models import Account, ExerciseVersion, GradingResult, Job, Submission
 from app.services.grading import recording
-from app.services.grading.queue import MAX_ATTEMPTS, GradingQueue, Lease
+from app.services.grading.queue import MAX_TRIES, GradingQueue, Lease
 
 Send = Callable[..., Submission]
 ELSEWHERE = "another-machine/0/0:1:1"
@@ -32,7 +32,7 @@ def test_lost_connection_in_mid_claim_leaves_the_job_to_others(
 
     with pytest.raises(DBAPIError):
         claim_and_break()
-    assert claimed().attempt == 1
+    assert claimed().tries == 1
 
 
 def cut(database: Database, session: Session) -> None:
@@ -93,7 +93,7 @@ def test_poison_job_is_given_up_after_three_lost_workers(
 ) -> None:
     """What takes three workers down with it becomes a fault of ours, counts against nobody, and is not tried again."""
     poison = send()
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(MAX_TRIES):
         assert not claimed().exhausted
         pass_by(31)
     last = claimed()
@@ -101,6 +101,6 @@ def test_poison_job_is_given_up_after_three_lost_workers(
     with database.write() as session:
         recording.give_up(session, last, queue=queue, worker=ELSEWHERE)
     with database.read() as session:
-        run = session.scalars(select(GradingRun)).one()
+        run = session.scalars(select(GradingResult)).one()
         assert (run.submission_id, run.verdict, run.counts) == (poison.id, "grader_fault", False)
         assert session.get(Job, poison.id) is None

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from app.clock import utc_now
 from app.db import Database
 from app.errors import NoHints, NotFound
-from app.models import Account, ExerciseVersion, GradingRun, HintOpening, Submission, SubmissionKind
+from app.models import Account, ExerciseVersion, GradingResult, HintOpening, Submission, SubmissionKind
 from app.services import hints
 from app.services.hints import Hint, Ladder
 
@@ -138,9 +138,9 @@ def test_instructors_see_which_hint_helped(
             session.add(row)
             session.flush()
             session.add(
-                GradingRun(
+                GradingResult(
                     submission_id=row.id,
-                    attempt=1,
+                    number=1,
                     lease_token=row.id,
                     seed="0",
                     verdict=verdict,

@@ -37,7 +37,7 @@ def test_source_and_report_are_counted(
     assert stored(database, account) == 6
     lease = claimed()
     with database.write() as session:
-        order = recording.begin(session, lease)
+        order = recording.grading_request(session, lease)
         recording.record(session, lease, order, report, queue=queue, worker="w")
     told = len(json.dumps(report.to_json()))
     assert told <= stored(database, account) - 6 < told + 100
