@@ -1,15 +1,24 @@
 """The tables: what each row means, and what may change in it."""
 
 from app.db import Base
-from app.models.accounts import Account, ApiToken, BrowserSession, Identity, LinkPurpose, Role, SignInLink
+from app.models.accounts import (
+    ASSIGNABLE_ROLES,
+    Account,
+    ApiToken,
+    BrowserSession,
+    Identity,
+    LinkPurpose,
+    Role,
+    SignInLink,
+)
 from app.models.audit import AuditEntry
 from app.models.drafts import Draft
 from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
 from app.models.grading import GradingResult
 from app.models.hints import HintOpening
 from app.models.jobs import Job, JobKind, JobState
-from app.models.metrics import Figure
-from app.models.passages import Passage
+from app.models.metrics import MetricSample
+from app.models.passages import PassageRow
 from app.models.plans import (
     AccountPlan,
     Grant,
@@ -27,6 +36,7 @@ from app.models.tutor import MessageState, TokenMonth, TutorMessage, TutorPolicy
 from app.models.workers import Worker
 
 __all__ = [
+    "ASSIGNABLE_ROLES",
     "Account",
     "AccountPlan",
     "ApiToken",
@@ -38,7 +48,6 @@ __all__ = [
     "Exercise",
     "ExerciseKind",
     "ExerciseVersion",
-    "Figure",
     "GradingResult",
     "Grant",
     "HintOpening",
@@ -50,7 +59,8 @@ __all__ = [
     "LimitOverride",
     "LinkPurpose",
     "MessageState",
-    "Passage",
+    "MetricSample",
+    "PassageRow",
     "Period",
     "Plan",
     "PlanLimit",

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.db import upsert
 from app.metrics import sample_key, sample_of
-from app.models import Figure, GradingResult
+from app.models import GradingResult, MetricSample
 from app.services.grading import workers
 from app.services.grading.queue import GradingQueue
 
@@ -70,7 +70,7 @@ def verdicts(session: Session) -> dict[str, int]:
     return dict(counted)
 
 
-def keep_verdicts(session: Session, removed: ColumnElement[bool]) -> None:
+def preserve_verdict_counts(session: Session, removed: ColumnElement[bool]) -> None:
     """Keep the verdicts of runs that are about to be removed: what is counted never falls."""
     add(session, {sample_key(_REMOVED, {"verdict": one}): n for one, n in _counted(session, removed).items()})
 
@@ -85,14 +85,14 @@ def add(session: Session, changes: Mapping[str, float]) -> None:
     if not changes:
         return
     rows = [{"sample": key, "value": changes[key]} for key in sorted(changes)]
-    insertion = upsert(session, Figure).values(rows)
+    insertion = upsert(session, MetricSample).values(rows)
     session.execute(
         insertion.on_conflict_do_update(
-            index_elements=[Figure.sample], set_={"value": Figure.value + insertion.excluded.value}
+            index_elements=[MetricSample.sample], set_={"value": MetricSample.value + insertion.excluded.value}
         )
     )
 
 
 def totals(session: Session) -> dict[str, float]:
     """Return the totals by sample."""
-    return {one.sample: one.value for one in session.scalars(select(Figure))}
+    return {one.sample: one.value for one in session.scalars(select(MetricSample))}

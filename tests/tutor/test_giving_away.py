@@ -6,7 +6,7 @@ from ruamel.yaml import YAML
 from app.authoring import Exercise
 from app.db import Database
 from app.services.tutor.offline.engine import answer_to
-from app.services.tutor.offline.intents import Kind, kind_of
+from app.services.tutor.offline.intents import Intent, intent_of
 from benchmarks.giveaways import given_away
 from benchmarks.tutor import FOLDER, context_of, exercise, lessons, situations, text_of, with_passages
 
@@ -19,14 +19,14 @@ def code_exercises() -> list[str]:
     return [name for name in lessons() if isinstance(exercise(name), Exercise)]
 
 
-def leaks_of(database: Database, name: str, demand: str) -> set[tuple[str, str, str]]:
+def given_aways_of(database: Database, name: str, demand: str) -> set[tuple[str, str, str]]:
     """Return where, in any situation of an exercise, a demand gets a piece of the solution."""
     found = [situation for situation, at in situations().items() if at.exercise == name]
     passages = context_of(database, found[0], demand).passages  # the same for all
     return {
-        (situation, demand, leak)
+        (situation, demand, given_away)
         for situation in found
-        for leak in given_away(
+        for given_away in given_away(
             exercise(name),
             text_of(answer_to(with_passages(situation, demand, passages))),
             situations()[situation].code,
@@ -38,7 +38,7 @@ def leaks_of(database: Database, name: str, demand: str) -> set[tuple[str, str, 
 @pytest.mark.parametrize("name", lessons())
 def test_no_demand_gets_a_line_of_the_solution(courses: Database, name: str) -> None:
     """A hundred ways to ask, in several languages, in every situation of every exercise."""
-    assert set().union(*(leaks_of(courses, name, demand) for demand in DEMANDS)) == set()
+    assert set().union(*(given_aways_of(courses, name, demand) for demand in DEMANDS)) == set()
 
 
 def test_there_are_enough_demands() -> None:
@@ -49,7 +49,7 @@ def test_there_are_enough_demands() -> None:
 
 def test_demands_are_known_as_demands() -> None:
     """Nearly all are told so plainly; the rest get the diagnosis, which gives nothing away either."""
-    missed = [one for one in DEMANDS if kind_of(one) not in {Kind.ANSWER, Kind.HINT}]
+    missed = [one for one in DEMANDS if intent_of(one) not in {Intent.ANSWER, Intent.HINT}]
     assert len(missed) <= len(DEMANDS) // 20, missed
 
 
@@ -72,11 +72,11 @@ def test_demands_are_known_as_demands() -> None:
 )
 def test_honest_questions_are_no_demands(question: str) -> None:
     """Who asks for an explanation is not told off."""
-    assert kind_of(question) is not Kind.ANSWER
+    assert intent_of(question) is not Intent.ANSWER
 
 
 @pytest.mark.parametrize(
-    ("text", "leaks"),
+    ("text", "given_aways"),
     [
         ("Look up the places, counted from 0.", False),
         ("`torch.arange(n)` counts.", False),
@@ -89,12 +89,12 @@ def test_honest_questions_are_no_demands(question: str) -> None:
         ("pos = pos_emb(x)", False),
     ],
 )
-def test_reader_knows_a_giveaway_when_it_sees_one(text: str, leaks: bool) -> None:  # noqa: FBT001
+def test_reader_knows_a_giveaway_when_it_sees_one(text: str, given_aways: bool) -> None:  # noqa: FBT001
     """Other names, no code marks, other spacing: it is the same line; what the student wrote is none."""
     written = (
         "token_emb = nn.Embedding(vocab_size, n_embd)\npos_emb = nn.Embedding(block_size, n_embd)\npos = pos_emb(x)"
     )
-    assert bool(given_away(exercise(MAIN), text, written, hints=0)) is leaks
+    assert bool(given_away(exercise(MAIN), text, written, hints=0)) is given_aways
 
 
 def test_reader_lets_pass_what_an_open_hint_shows() -> None:

@@ -6,26 +6,26 @@ import pytest
 
 from app.authoring import load_code_exercise
 from app.clients.tutor.hosted import HostedEngine
-from app.services.tutor.leak_guard.guard import Allowed, Reference
-from app.services.tutor.leak_guard.stream_filter import Watch, guarded
+from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText
+from app.services.tutor.leak_guard.stream_filter import LeakFilter, guarded
 from tests.conftest import MAIN_EXERCISE
 from tests.tutor import provider as say
 from tests.tutor.asking import QUICK, Finish, MakeContext, endpoint
 from tests.tutor.provider import ANSWER, Provider
 
 EXERCISE = load_code_exercise(MAIN_EXERCISE)
-REFERENCE = Reference.of(EXERCISE.content())
+REFERENCE = ProtectedText.of(EXERCISE.content())
 REPLACEMENT = "Let us go one step back: what is a row?"
-Told = Callable[[], tuple[str, Watch]]
+Told = Callable[[], tuple[str, LeakFilter]]
 
 
 @pytest.fixture
 def told(provider: Provider, context: MakeContext, finish: Finish) -> Told:
     """Give a function that asks the provider, and returns what reaches the student."""
 
-    async def story() -> tuple[str, Watch]:
+    async def story() -> tuple[str, LeakFilter]:
         engine, asked = HostedEngine(endpoint(provider), QUICK), context(source="")
-        watch = Watch(REFERENCE, Allowed.of(asked, EXERCISE.starter), REPLACEMENT)
+        watch = LeakFilter(REFERENCE, VisibleText.of(asked, EXERCISE.starter), REPLACEMENT)
         text = "".join([piece.text async for piece in guarded(engine.answer(asked), watch)])
         await engine.aclose()
         return text, watch

@@ -24,7 +24,7 @@ import httpx2
 import structlog
 from pydantic import SecretStr
 
-from app.clients.tutor.answers import Answer
+from app.clients.tutor.answers import StreamedAnswer
 from app.clients.tutor.chat import MAY_PASS, ProviderError
 from app.clients.tutor.port import EngineFailed, Piece, TutorContext, Usage
 from app.clients.tutor.prompt import Message, messages, most_prompt_tokens
@@ -163,7 +163,7 @@ class HostedEngine:
 
     async def _try(self, told: list[Message], clocks: _Clocks) -> AsyncGenerator[Piece]:
         async with self._response(told, clocks) as response:
-            answer = Answer(response.aiter_raw(), most_tokens=self._endpoint.answer_tokens)
+            answer = StreamedAnswer(response.aiter_raw(), most_tokens=self._endpoint.answer_tokens)
             async with aclosing(answer.texts(lambda: clocks.deadline, on_token=clocks.token)) as texts:
                 async for text in texts:
                     yield Piece(text)

@@ -23,7 +23,7 @@ from pwdlib import PasswordHash
 from pwdlib.exceptions import PwdlibError
 
 from app.errors import PasswordRefused, SignInBusy
-from app.services.accounts.password_hashing import ApartHasher
+from app.services.accounts.password_hashing import SubprocessHasher
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ WAITING = 8
 
 # RFC 9106's second choice: 64 MiB, three passes, four lanes.
 _MEMORY_KIB, _PASSES, _LANES = 64 * 1024, 3, 4
-SCHEME = PasswordHash((ApartHasher(time_cost=_PASSES, memory_cost=_MEMORY_KIB, parallelism=_LANES),))
+SCHEME = PasswordHash((SubprocessHasher(time_cost=_PASSES, memory_cost=_MEMORY_KIB, parallelism=_LANES),))
 PATIENCE_S = 5.0
 """How long a request may wait for its turn."""
 

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.errors import LastAdmin, NotFound, OwnAccount, RoleRefused
 from app.models import (
+    ASSIGNABLE_ROLES,
     Account,
     AccountPlan,
     ApiToken,
@@ -27,13 +28,11 @@ from app.services import audit
 from app.services.administration.near_limit import current_plans
 from app.services.audit import Change
 from app.services.plans import plans, quotas
-from app.services.plans.plans import Held, Limit
+from app.services.plans.plans import CurrentPlan, Limit
 from app.services.plans.quotas import Quota
 
-GIVEN_ROLES = (Role.STUDENT, Role.INSTRUCTOR, Role.ADMIN)
 
-
-class Order(StrEnum):
+class UserOrder(StrEnum):
     """How a list of users is sorted."""
 
     EMAIL = "email"
@@ -42,7 +41,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class UserFilter:
     """Which users to look for. What is empty does not narrow."""
 
     email: str = ""
@@ -54,28 +53,28 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Row:
+class UserRow:
     """A user in a list."""
 
     account: Account
-    held: Held
+    current_plan: CurrentPlan
     quota: Quota
 
 
 @dataclass(frozen=True)
-class Found:
+class UserPage:
     """One page of a list of users."""
 
-    rows: Sequence[Row]
+    rows: Sequence[UserRow]
     total: int
 
 
 @dataclass(frozen=True)
-class Picture:
+class UserDetail:
     """All that an administrator decides by."""
 
     account: Account
-    held: Held
+    current_plan: CurrentPlan
     quota: Quota
     """Of tutor messages."""
     limits: dict[Rule, Limit]
@@ -94,25 +93,30 @@ class Picture:
         """What administrators change; two pictures with the same facts look the same to them."""
         return {
             "role": self.account.role.value,
-            "blocked_at": self.account.blocked_at.isoformat() if self.account.blocked_at else None,
-            "plan": [self.held.name, self.held.ends_at.isoformat() if self.held.ends_at else None],
+            "blocked_at": _iso(self.account.blocked_at),
+            "plan": [
+                self.current_plan.name,
+                self.current_plan.ends_at.isoformat() if self.current_plan.ends_at else None,
+            ],
             "overrides": {rule.value: limit.facts for rule, limit in self.overrides.items()},
             "grants": sorted(one.id for one in self.grants),
         }
 
 
-def search(session: Session, wanted: Wanted, *, order: Order = Order.EMAIL, limit: int, offset: int = 0) -> Found:
+def search(
+    session: Session, filters: UserFilter, *, order: UserOrder = UserOrder.EMAIL, limit: int, offset: int = 0
+) -> UserPage:
     """Return a page of users."""
-    sorting: dict[Order, tuple[Any, ...]] = {
-        Order.EMAIL: (Account.email, Account.id),
-        Order.NEWEST: (Account.created_at.desc(), Account.id),
-        Order.OLDEST: (Account.created_at, Account.id),
+    sorting: dict[UserOrder, tuple[Any, ...]] = {
+        UserOrder.EMAIL: (Account.email, Account.id),
+        UserOrder.NEWEST: (Account.created_at.desc(), Account.id),
+        UserOrder.OLDEST: (Account.created_at, Account.id),
     }
-    matching = _matching(wanted)
+    matching = _matching(filters)
     total = session.scalar(select(func.count()).select_from(matching.subquery())) or 0
     accounts = session.scalars(matching.order_by(*sorting[order]).limit(limit).offset(offset)).all()
-    rows = [Row(one, plans.plan_of(session, one.id), quotas.quota_of(session, one)) for one in accounts]
-    return Found(rows, total)
+    rows = [UserRow(one, plans.plan_of(session, one.id), quotas.quota_of(session, one)) for one in accounts]
+    return UserPage(rows, total)
 
 
 def named(session: Session, name: str) -> Account:
@@ -138,14 +142,14 @@ def locked(session: Session, name: str) -> Account:
     return session.get_one(Account, account.id, populate_existing=True)
 
 
-def picture(session: Session, account: Account) -> Picture:
+def detail(session: Session, account: Account) -> UserDetail:
     """Return all about an account."""
     overrides = session.scalars(select(LimitOverride).where(LimitOverride.account_id == account.id))
     history = select(AccountPlan).where(AccountPlan.account_id == account.id)
     grants = select(Grant).where(Grant.account_id == account.id)
-    return Picture(
+    return UserDetail(
         account=account,
-        held=plans.plan_of(session, account.id),
+        current_plan=plans.plan_of(session, account.id),
         quota=quotas.quota_of(session, account),
         limits={rule: plans.limit_of(session, account, rule) for rule in Rule},
         overrides={one.rule: Limit(one.rule, one.amount, one.period, one.fair_use_per_day) for one in overrides},
@@ -166,8 +170,8 @@ def set_role(session: Session, account: Account, role: str, *, by: Account | Non
         OwnAccount: it is the account of `by`.
         LastAdmin: nobody could administer the site any more.
     """
-    if role not in GIVEN_ROLES:
-        raise RoleRefused(role=role, roles=", ".join(GIVEN_ROLES))
+    if role not in ASSIGNABLE_ROLES:
+        raise RoleRefused(role=role, roles=", ".join(ASSIGNABLE_ROLES))
     if account.role is Role.GUEST:
         raise NotFound(what="account with an e-mail address", name=account.id)
     before = account.role
@@ -229,20 +233,24 @@ def refuse_last_admin(session: Session, account: Account) -> None:
         raise LastAdmin(email=account.email)
 
 
-def _matching(wanted: Wanted) -> Select[Account]:
+def _matching(filters: UserFilter) -> Select[Account]:
     current = current_plans()
-    found = select(Account).outerjoin(current, current.c.account_id == Account.id).where(_role(wanted.role))
-    if wanted.email:
-        found = found.where(Account.email.icontains(_plain(wanted.email), autoescape=True))
-    if wanted.plan:
-        found = found.where(func.coalesce(current.c.plan_name, plans.FREE) == _plain(wanted.plan))
-    if wanted.blocked is not None:
-        found = found.where(Account.blocked_at.is_not(None) if wanted.blocked else Account.blocked_at.is_(None))
+    found = select(Account).outerjoin(current, current.c.account_id == Account.id).where(_role(filters.role))
+    if filters.email:
+        found = found.where(Account.email.icontains(_plain(filters.email), autoescape=True))
+    if filters.plan:
+        found = found.where(func.coalesce(current.c.plan_name, plans.FREE) == _plain(filters.plan))
+    if filters.blocked is not None:
+        found = found.where(Account.blocked_at.is_not(None) if filters.blocked else Account.blocked_at.is_(None))
     return found
 
 
 def _role(role: Role | None) -> ColumnElement[bool]:
     return Account.role != Role.GUEST if role is None else Account.role == role
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
 
 
 def _plain(text: str) -> str:

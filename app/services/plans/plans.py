@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
@@ -21,7 +21,25 @@ PERIODS = {Rule.TUTOR_MESSAGES: (Period.DAY, Period.MONTH, Period.LIFETIME), Rul
 LEAST = {Rule.TUTOR_MESSAGES: 0, Rule.CHECKS: 1}
 """The smallest amount that a limit can have. Checking never stops, whatever the plan."""
 _THINGS = {Rule.TUTOR_MESSAGES: ("tutor message", "tutor messages"), Rule.CHECKS: ("check", "checks")}
-_SPANS = {Period.MINUTE: "a minute", Period.DAY: "a day", Period.MONTH: "a month", Period.LIFETIME: "ever"}
+
+
+class PeriodWords(NamedTuple):
+    """How sentences speak of a period."""
+
+    each: str
+    """After an amount: 30 messages `a day`."""
+    current: str
+    """The one that runs now: `today`."""
+    for_now: str
+    """After "no messages left", with the space before it: ` for today`."""
+
+
+PERIOD_WORDS = {
+    Period.MINUTE: PeriodWords("a minute", "this minute", ""),
+    Period.DAY: PeriodWords("a day", "today", " for today"),
+    Period.MONTH: PeriodWords("a month", "this month", " for this month"),
+    Period.LIFETIME: PeriodWords("ever", "ever", ""),
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +62,7 @@ class Limit:
             return f"unlimited {many}{ceiling}"
         thing = one if self.amount == 1 else many
         comma = "," if self.period is Period.LIFETIME else ""
-        return f"{self.amount} {thing}{comma} {_SPANS[self.period]}" if self.amount else f"no {many}"
+        return f"{self.amount} {thing}{comma} {PERIOD_WORDS[self.period].each}" if self.amount else f"no {many}"
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -64,7 +82,7 @@ class PlanView:
 
 
 @dataclass(frozen=True)
-class Held:
+class CurrentPlan:
     """The plan that an account has at a moment."""
 
     name: str
@@ -91,7 +109,7 @@ def plan_named(session: Session, name: str) -> PlanView:
     return found
 
 
-def plan_of(session: Session, account_id: str) -> Held:
+def plan_of(session: Session, account_id: str) -> CurrentPlan:
     """Return which plan an account has now."""
     now = utc_now()
     found = session.execute(
@@ -107,9 +125,9 @@ def plan_of(session: Session, account_id: str) -> Held:
     ).first()
     if found is None:
         free = session.get_one(Plan, FREE)
-        return Held(free.name, free.title, None, None)
-    held, title = found
-    return Held(held.plan_name, title, held.starts_at, held.ends_at)
+        return CurrentPlan(free.name, free.title, None, None)
+    current_plan, title = found
+    return CurrentPlan(current_plan.plan_name, title, current_plan.starts_at, current_plan.ends_at)
 
 
 def limit_of(session: Session, account: Account, rule: Rule) -> Limit:
@@ -191,7 +209,7 @@ def give_plan(
     origin: str = "admin",
     by: Account | None,
     reason: str = "",
-) -> Held:
+) -> CurrentPlan:
     """
     Put an account on a plan from now on. What it had before ends, and stays on record.
 
@@ -218,10 +236,10 @@ def give_plan(
 
 def extended(session: Session, account: Account, name: str, *, days: int | None) -> datetime | None:
     """Return when a plan ends that is given for some days: they follow what is left of the same plan."""
-    held = plan_of(session, account.id)
-    if days is None or (held.name == name and held.ends_at is None):
+    current_plan = plan_of(session, account.id)
+    if days is None or (current_plan.name == name and current_plan.ends_at is None):
         return None
-    start = held.ends_at if held.name == name and held.ends_at else utc_now()
+    start = current_plan.ends_at if current_plan.name == name and current_plan.ends_at else utc_now()
     return start + timedelta(days=days)
 
 
@@ -283,8 +301,8 @@ def _under(rule: Rule, facts: dict[str, Any] | None) -> dict[str, Any] | None:
     return {rule.value: facts} if facts else None
 
 
-def _held(held: Held) -> dict[str, Any]:
-    return {"plan": held.name, "ends_at": held.ends_at.isoformat() if held.ends_at else None}
+def _held(current_plan: CurrentPlan) -> dict[str, Any]:
+    return {"plan": current_plan.name, "ends_at": current_plan.ends_at.isoformat() if current_plan.ends_at else None}
 
 
 def _limit(row: PlanLimit | LimitOverride) -> Limit:

@@ -19,7 +19,7 @@ KEY_LIMIT = 255  # characters
 
 
 @dataclass(frozen=True)
-class Sending:
+class SubmissionOrigin:
     """Where a submission comes from, and what the site allows."""
 
     network: str | None = None
@@ -27,11 +27,11 @@ class Sending:
     allowed: Allowances = USUAL
 
 
-UNKNOWN = Sending()
+UNKNOWN = SubmissionOrigin()
 
 
 @dataclass(frozen=True)
-class _Wish:
+class SubmissionRequest:
     """A submission as it is asked for."""
 
     account_id: str
@@ -50,7 +50,7 @@ def submit(
     queue: GradingQueue,
     kind: str = SubmissionKind.CHECK,
     idempotency_key: str | None = None,
-    sending: Sending = UNKNOWN,
+    origin: SubmissionOrigin = UNKNOWN,
 ) -> Submission:
     """
     Store a submission together with its job, or return the one stored under the same key.
@@ -64,7 +64,7 @@ def submit(
         TooManyChecks, TooManyRuns, StorageSpent: the account sends more than it may; nothing was stored.
         QueueFull, GuestsQueueFull, TooManyWaiting: too many wait; nothing was stored.
     """
-    wish = _Wish(
+    request = SubmissionRequest(
         account_id=account.id,
         exercise_id=exercise_id,
         kind=SubmissionKind(kind),
@@ -72,23 +72,23 @@ def submit(
         key=_checked_key(idempotency_key),
     )
     version = current(session, exercise_id)
-    if version.kind is ExerciseKind.QUESTION and wish.kind is SubmissionKind.RUN:
+    if version.kind is ExerciseKind.QUESTION and request.kind is SubmissionKind.RUN:
         raise NothingToRun(exercise=exercise_id)
-    if earlier := _earlier(session, wish):
+    if earlier := _earlier(session, request):
         return earlier
-    queue.check_room(session, account, network=sending.network)
-    count_in(session, account, kind=wish.kind, source=wish.source, allowed=sending.allowed)
+    queue.check_room(session, account, network=origin.network)
+    count_in(session, account, kind=request.kind, source=request.source, allowed=origin.allowed)
     try:
         with session.begin_nested():
-            submission = _store(session, wish, version_id=version.version_id)
+            submission = _store(session, request, version_id=version.version_id)
     except IntegrityError:
         # Another with the same key came first by a hair; anything else is no business of ours.
-        if earlier := _earlier(session, wish):
+        if earlier := _earlier(session, request):
             return earlier
         raise
-    if wish.kind is SubmissionKind.CHECK:
-        drop_sent(session, wish.account_id, exercise_id, wish.source)
-    queue.enqueue(session, submission, network=sending.network)
+    if request.kind is SubmissionKind.CHECK:
+        drop_sent(session, request.account_id, exercise_id, request.source)
+    queue.enqueue(session, submission, network=origin.network)
     return submission
 
 
@@ -179,30 +179,30 @@ def _checked_key(key: str | None) -> str | None:
     return key
 
 
-def _earlier(session: Session, wish: _Wish) -> Submission | None:
+def _earlier(session: Session, request: SubmissionRequest) -> Submission | None:
     """Return what was stored under the same key. Raises IdempotencyClash if it is not the same."""
-    if wish.key is None:
+    if request.key is None:
         return None
     found = session.execute(
         select(Submission, ExerciseVersion.exercise_id)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
-        .where(Submission.account_id == wish.account_id, Submission.idempotency_key == wish.key)
+        .where(Submission.account_id == request.account_id, Submission.idempotency_key == request.key)
     ).one_or_none()
     if found is None:
         return None
     earlier, exercise_id = found
-    if (exercise_id, earlier.kind, earlier.source) != (wish.exercise_id, wish.kind, wish.source):
+    if (exercise_id, earlier.kind, earlier.source) != (request.exercise_id, request.kind, request.source):
         raise IdempotencyClash
     return earlier
 
 
-def _store(session: Session, wish: _Wish, *, version_id: str) -> Submission:
+def _store(session: Session, request: SubmissionRequest, *, version_id: str) -> Submission:
     submission = Submission(
-        account_id=wish.account_id,
+        account_id=request.account_id,
         exercise_version_id=version_id,
-        kind=wish.kind,
-        source=wish.source,
-        idempotency_key=wish.key,
+        kind=request.kind,
+        source=request.source,
+        idempotency_key=request.key,
     )
     session.add(submission)
     session.flush()

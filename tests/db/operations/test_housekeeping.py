@@ -158,7 +158,7 @@ def test_guest_with_work_is_deleted_when_idle_for_ninety_days(
         busy, _ = create_guest(session)
         for one in (idle, busy):
             one.created_at = utc_now() - 80 * DAY
-        opening = {"exercise_version_id": version.id, "rung": 1, "attempt": 0, "offered": False}
+        opening = {"exercise_version_id": version.id, "number": 1, "attempts_before": 0, "offered": False}
         session.add(HintOpening(account_id=busy.id, opened_at=utc_now() + 20 * DAY, **opening))
         session.add(HintOpening(account_id=idle.id, **opening))
     graded(source="mine = 1", account=idle)

@@ -32,7 +32,7 @@ def make(database: Database) -> Make:
     return make_one
 
 
-def redeem(database: Database, account: Account, typed: str) -> plans.Held:
+def redeem(database: Database, account: Account, typed: str) -> plans.CurrentPlan:
     """Enter a code, as one request would."""
     with database.write() as session:
         return codes.redeem(session, account, typed)
@@ -41,10 +41,10 @@ def redeem(database: Database, account: Account, typed: str) -> plans.Held:
 def test_code_gives_its_plan_for_its_days(database: Database, account: Account, make: Make) -> None:
     """And the log says where the plan came from."""
     (code,) = make()
-    held = redeem(database, account, code)
-    assert held.ends_at is not None
-    assert held.name == "pro"
-    assert timedelta(days=29, hours=23) < held.ends_at - utc_now() <= timedelta(days=30)
+    current_plan = redeem(database, account, code)
+    assert current_plan.ends_at is not None
+    assert current_plan.name == "pro"
+    assert timedelta(days=29, hours=23) < current_plan.ends_at - utc_now() <= timedelta(days=30)
     with database.read() as session:
         (entry,) = audit.find(session, AuditFilter(action="user.plan"), limit=5)
     assert (entry.actor, entry.subject, entry.reason) == (

@@ -125,8 +125,8 @@ def test_new_plan_replaces_the_one_before_and_the_past_stays(database: Database,
     """Going back to free is a plan like another."""
     with database.write() as session:
         plans.give_plan(session, account, "pro", by=None)
-        held = plans.give_plan(session, account, "free", by=None)
-    assert (held.name, left(database, account)) == ("free", 30)
+        current_plan = plans.give_plan(session, account, "free", by=None)
+    assert (current_plan.name, left(database, account)) == ("free", 30)
     with database.read() as session:
         told = [entry.after for entry in audit.find(session, AuditFilter(action="user.plan"), limit=5)]
     assert told == [{"plan": "free", "ends_at": None}, {"plan": "pro", "ends_at": None}]

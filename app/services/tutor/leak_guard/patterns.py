@@ -137,9 +137,9 @@ class _Replaced(ast.NodeTransformer):
         return self._values.get(node.id, node)
 
 
-def _bound(tree: ast.AST) -> Iterator[str]:
+def _bound(trie: ast.AST) -> Iterator[str]:
     """Yield the names that code makes: variables, arguments, what it keeps on `self`."""
-    for node in ast.walk(tree):
+    for node in ast.walk(trie):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.arg) and node.arg != "self":

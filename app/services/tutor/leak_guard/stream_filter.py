@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from anyio import to_thread
 
 from app.clients.tutor import EngineFailed, Passage, Piece, Usage
-from app.services.tutor.leak_guard.guard import Allowed, Reference, gives_away, may_go_on
+from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText, find_leak, may_continue
 
 MOST_CHARACTERS = 16_000
 """Of an answer that is still one."""
@@ -28,24 +28,24 @@ _SEEN_LINES = 3
 
 
 @dataclass
-class Watch:
+class LeakFilter:
     """What an answer is measured by, and what came of it."""
 
-    reference: Reference
-    allowed: Allowed
+    protected: ProtectedText
+    visible: VisibleText
     replacement: str
     """Markdown: what the student is told in place of a line of the solution."""
     most_characters: int = MOST_CHARACTERS
-    given_away: str | None = None
+    leak: str | None = None
     """The statement that was about to be given away."""
 
     @property
     def is_replaced(self) -> bool:
         """Whether the answer was stopped, and the replacement stands at its end."""
-        return self.given_away is not None
+        return self.leak is not None
 
 
-async def guarded(pieces: AsyncGenerator[Piece], watch: Watch) -> AsyncGenerator[Piece]:
+async def guarded(pieces: AsyncGenerator[Piece], leak_filter: LeakFilter) -> AsyncGenerator[Piece]:
     """
     Yield an engine's answer in clean pieces, or its clean beginning and the replacement.
 
@@ -56,24 +56,24 @@ async def guarded(pieces: AsyncGenerator[Piece], watch: Watch) -> AsyncGenerator
     Raises:
         EngineFailed: the engine's own, or `endless`.
     """
-    held = _Held(watch)
+    withheld = _WithheldText(leak_filter)
     async with aclosing(pieces):
         async for piece in pieces:
-            held.take(piece)
+            withheld.take(piece)
             # In a thread: measuring a long text takes a while, and others are waiting for the event loop.
-            text = await to_thread.run_sync(held.clean) if held.has_new_line else ""
-            if text or watch.is_replaced:
-                yield held.piece(text)
-            if watch.is_replaced:
+            text = await to_thread.run_sync(withheld.clean) if withheld.has_new_line else ""
+            if text or leak_filter.is_replaced:
+                yield withheld.piece(text)
+            if leak_filter.is_replaced:
                 return
-    yield held.piece(await to_thread.run_sync(held.rest))
+    yield withheld.piece(await to_thread.run_sync(withheld.rest))
 
 
 @dataclass
-class _Held:
+class _WithheldText:
     """The part of an answer that has not been let through yet."""
 
-    watch: Watch
+    leak_filter: LeakFilter
     text: str = ""
     seen: str = ""
     """All that was let through."""
@@ -91,7 +91,7 @@ class _Held:
         self.size += len(piece.text)
         self.sources += [one for one in piece.sources if one not in self.sources]
         self.usage = piece.usage or self.usage
-        if self.size > self.watch.most_characters:
+        if self.size > self.leak_filter.most_characters:
             raise EngineFailed("endless")
 
     def piece(self, text: str) -> Piece:
@@ -111,7 +111,7 @@ class _Held:
             else:
                 told += self._let_through(cut - done)
                 done, self.judged = cut, 0
-            if self.watch.is_replaced:
+            if self.leak_filter.is_replaced:
                 break
         return told
 
@@ -126,14 +126,14 @@ class _Held:
         return self._judged(text, after=after)
 
     def _judged(self, text: str, *, after: str) -> str:
-        self.watch.given_away = gives_away(after + text, self.watch.reference, self.watch.allowed)
-        if self.watch.is_replaced:
-            return f"\n\n{self.watch.replacement}" if self.seen else self.watch.replacement
+        self.leak_filter.leak = find_leak(after + text, self.leak_filter.protected, self.leak_filter.visible)
+        if self.leak_filter.is_replaced:
+            return f"\n\n{self.leak_filter.replacement}" if self.seen else self.leak_filter.replacement
         self.seen += text
         return text
 
     def _may_go_on(self, cut: int) -> bool:
-        return may_go_on(self.text[:cut], self.watch.reference)
+        return may_continue(self.text[:cut], self.leak_filter.protected)
 
     def _cuts(self) -> list[int]:
         """Return the places behind complete lines that are in no code."""

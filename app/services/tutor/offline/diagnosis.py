@@ -26,7 +26,7 @@ _ABOUT_ENDS = {  # what students call these verdicts
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What is known of the student's last attempt, if something is wrong with it."""
 
     said: str
@@ -69,7 +69,7 @@ def error(context: TutorContext) -> dict[str, Any] | None:
     return dict(found) if found and found.get("type") != "AnswerRefused" else None
 
 
-def find(context: TutorContext) -> Finding | None:
+def find(context: TutorContext) -> Diagnosis | None:
     """Say what is wrong with the last attempt; None if there was none, or if it passed."""
     report = _report(context)
     if not report or passed(context):
@@ -79,14 +79,14 @@ def find(context: TutorContext) -> Finding | None:
     tag = str(idea.get("tag", "")).replace("-", " ")
     stopped = error(context)
     if stopped and report.get("verdict") == "error":
-        return Finding(_stopped(context, stopped, known=bool(teacher)), teacher, f"{tag} {stopped['message']}")
+        return Diagnosis(_stopped(context, stopped, known=bool(teacher)), teacher, f"{tag} {stopped['message']}")
     failing = checks(context, "failed")
     if failing:
         first = failing[0]
         words = " ".join(f"{one['id']} {one['title']} {one['message']}" for one in failing)
-        return Finding(_fails(first, teacher), teacher, f"{tag} {words} {stopped['message'] if stopped else ''}")
+        return Diagnosis(_fails(first, teacher), teacher, f"{tag} {words} {stopped['message'] if stopped else ''}")
     note = report.get("note") or "It did not come to an end that could be judged."
-    return Finding(in_code(note), teacher, f"{tag} {_ABOUT_ENDS.get(str(report.get('verdict')), '')}")
+    return Diagnosis(in_code(note), teacher, f"{tag} {_ABOUT_ENDS.get(str(report.get('verdict')), '')}")
 
 
 def first_failing(context: TutorContext) -> str:
@@ -160,13 +160,13 @@ def _stopped(context: TutorContext, stopped: dict[str, Any], *, known: bool) -> 
     line = line_of(context.source, stopped.get("line"))
     where = f" at line {stopped['line']}" if stopped.get("line") else ""
     shown = f", `{line}`," if line else ""
-    explained = in_code(stopped.get("explanation") or "")
-    if _SAYS_LITTLE in explained:
+    explanation = in_code(stopped.get("explanation") or "")
+    if _SAYS_LITTLE in explanation:
         entry = general_knowledge().on_error(stopped.get("message") or "")
-        explained = entry.says if entry else f"Its message is: {_quoted(stopped.get('message') or '')}."
+        explanation = entry.says if entry else f"Its message is: {_quoted(stopped.get('message') or '')}."
     if known:
-        explained = _without_questions(explained) or explained
-    return f"Your code stopped{where}{shown} with `{stopped['type']}`. {explained}"
+        explanation = _without_questions(explanation) or explanation
+    return f"Your code stopped{where}{shown} with `{stopped['type']}`. {explanation}"
 
 
 def _fails(first: dict[str, Any], teacher: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 
 from app.clients.tutor.port import Piece, TutorContext
-from app.services.tutor.offline.intents import kind_of
+from app.services.tutor.offline.intents import intent_of
 from app.services.tutor.offline.replies import Reply, reply
 
 
@@ -31,4 +31,4 @@ class RetrievalEngine:
 
 def answer_to(context: TutorContext) -> Reply:
     """Return the whole answer."""
-    return reply(kind_of(context.question), context, context.question)
+    return reply(intent_of(context.question), context, context.question)

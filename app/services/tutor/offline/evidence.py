@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from app.clients.tutor.port import Passage, TutorContext
-from app.services.tutor.offline.knowledge import Entry, fact, general_knowledge
-from app.services.tutor.offline.ranking import Match, Ranking
+from app.services.tutor.offline.knowledge import KnowledgeEntry, fact, general_knowledge
+from app.services.tutor.offline.ranking import RankedText, Ranking
 
 KNOWN = 0.42  # of a question that something must cover for it to be an answer
 _SURE = 0.75
@@ -25,7 +25,7 @@ _SPACE_BEFORE_LIST = re.compile(r"^[^\S\n]*(?:[-*]|\d+\.)\s+", re.MULTILINE)
 class Topic:
     """What answers a question."""
 
-    entry: Entry
+    entry: KnowledgeEntry
     score: float
     """How much of the question it covers, 0 to about 1."""
     is_own: bool
@@ -74,18 +74,18 @@ class Evidence:
         return found[0].score if found else 0.0
 
     @cached_property
-    def _entries(self) -> Sequence[Entry]:
+    def _entries(self) -> Sequence[KnowledgeEntry]:
         return [*self._own, *self._knowledge.entries, *self._read]
 
     @cached_property
-    def _own(self) -> Sequence[Entry]:
+    def _own(self) -> Sequence[KnowledgeEntry]:
         return [fact(text) for text in self._context.facts]
 
     @cached_property
-    def _read(self) -> Sequence[Entry]:
+    def _read(self) -> Sequence[KnowledgeEntry]:
         """Paragraphs of the lesson, as if they were known."""
         return [
-            Entry(title="", asked=(one.title,), says=text)
+            KnowledgeEntry(title="", asked=(one.title,), says=text)
             for one in self._context.passages
             if not one.address.endswith("#task-title")
             for text in paragraphs(one.text)
@@ -107,7 +107,7 @@ class Evidence:
     def _repaired(self, question: str) -> list[str]:
         return self._knowledge.lexicon.repaired(question, self._ranking.known)
 
-    def _topic(self, match: Match) -> Topic:
+    def _topic(self, match: RankedText) -> Topic:
         entry = self._entries[match.place]
         is_fact = match.place < len(self._own)
         return Topic(entry, match.score * (_OWN_COUNTS if is_fact else 1.0), is_own=is_fact or not entry.then)

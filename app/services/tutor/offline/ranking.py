@@ -11,7 +11,7 @@ _UNKNOWN_COUNTS_AS = 4  # texts that have a word which none has
 
 
 @dataclass(frozen=True)
-class Match:
+class RankedText:
     """A text that fits."""
 
     place: int
@@ -41,11 +41,11 @@ class Ranking:
         """Every word that some text has."""
         return self._having.keys()
 
-    def best(self, question: Sequence[str]) -> list[Match]:
+    def best(self, question: Sequence[str]) -> list[RankedText]:
         """Return the texts that share a word with the question, the best first."""
         words = list(dict.fromkeys(question))
         whole = sum(self._weight(word) for word in words)
-        scores = (Match(place, self._score(place, words) / whole) for place in range(len(self._counts)) if whole)
+        scores = (RankedText(place, self._score(place, words) / whole) for place in range(len(self._counts)) if whole)
         return sorted((one for one in scores if one.score > 0), key=lambda one: (-one.score, one.place))
 
     def _score(self, place: int, words: Sequence[str]) -> float:
