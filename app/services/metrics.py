@@ -1,5 +1,5 @@
 """
-The site's figures, whichever process counted them.
+The site's metrics, whichever process counted them.
 
 Two kinds. What the database knows anyway (what waits, verdicts, workers) is counted there when it is asked for, so it
 is exact. What it does not know (times of phases, requests, refusals) each process counts for itself and adds to one row

@@ -1,4 +1,4 @@
-"""What is written to people: each letter says why it comes, and what happens if it is ignored."""
+"""The texts of e-mails: each says why it comes, and what happens if it is ignored."""
 
 from app.clients.mail import Mail
 

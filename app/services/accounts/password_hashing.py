@@ -73,7 +73,7 @@ class _Process:
 
 
 class SubprocessHasher(Argon2Hasher):
-    """Hashes as its base does, elsewhere. As many processes are started as are asked at the same instant."""
+    """Hashes as its base does, elsewhere. As many processes are started as are asked concurrently."""
 
     def __init__(self, *, time_cost: int, memory_cost: int, parallelism: int) -> None:
         """Start nothing yet."""
@@ -85,10 +85,10 @@ class SubprocessHasher(Argon2Hasher):
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
         """Return the hash of a password."""
         try:
-            told = self._ask(password=_hex(password), salt=None if salt is None else salt.hex())
+            result = self._ask(password=_hex(password), salt=None if salt is None else salt.hex())
         except (OSError, HasherLost):
             return super().hash(password, salt=salt)
-        return str(told)
+        return str(result)
 
     def verify(self, password: str | bytes, hash: str | bytes) -> bool:  # noqa: A002  as the base has it
         """Say whether a password has this hash."""
@@ -107,12 +107,12 @@ class SubprocessHasher(Argon2Hasher):
         """Ask a process that is there, or else a new one. Raises HasherLost, OSError."""
         try:
             process = self._idle.pop()
-            told = process.ask(**question)
+            result = process.ask(**question)
         except (IndexError, HasherLost):
             process = _Process(self._costs)
-            told = process.ask(**question)
+            result = process.ask(**question)
         self._idle.append(process)
-        return told
+        return result
 
 
 def _hex(password: str | bytes) -> str:
@@ -128,10 +128,10 @@ def _serve() -> None:
         hasher = hashers.setdefault(str(asked["costs"]), Argon2Hasher(**asked["costs"]))
         password = bytes.fromhex(asked["password"])
         if "stored" in asked:
-            told: str | bool = hasher.verify(password, asked["stored"])
+            result: str | bool = hasher.verify(password, asked["stored"])
         else:
-            told = hasher.hash(password, salt=bytes.fromhex(asked["salt"]) if asked["salt"] else None)
-        print(json.dumps(told), flush=True)  # noqa: T201  this is how it answers
+            result = hasher.hash(password, salt=bytes.fromhex(asked["salt"]) if asked["salt"] else None)
+        print(json.dumps(result), flush=True)  # noqa: T201  this is how it answers
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ class UserPage:
 
 @dataclass(frozen=True)
 class UserDetail:
-    """All that an administrator decides by."""
+    """All about one user that an administrator decides by."""
 
     account: Account
     current_plan: CurrentPlan
@@ -88,9 +88,8 @@ class UserDetail:
     active_at: datetime | None
     """When the account last sent or asked something, or signed in."""
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What administrators change; two pictures with the same facts look the same to them."""
+    def to_json(self) -> dict[str, Any]:
+        """Return what administrators change: where this is the same, they see the same."""
         return {
             "role": self.account.role.value,
             "blocked_at": _iso(self.account.blocked_at),
@@ -98,7 +97,7 @@ class UserDetail:
                 self.current_plan.name,
                 self.current_plan.ends_at.isoformat() if self.current_plan.ends_at else None,
             ],
-            "overrides": {rule.value: limit.facts for rule, limit in self.overrides.items()},
+            "overrides": {rule.value: limit.to_json() for rule, limit in self.overrides.items()},
             "grants": sorted(one.id for one in self.grants),
         }
 
@@ -136,7 +135,7 @@ def locked(session: Session, name: str) -> Account:
     """Return an account that nobody else changes until this transaction is over. Raises NotFound."""
     account = named(session, name)
     # with the administrators, who may have to be counted (`refuse_last_admin`), and all in one order: if each locked
-    # the account first and the rest later, two who go for each other would wait for ever
+    # the account first and the rest later, two who act on each other would deadlock
     together = select(Account.id).where(or_(Account.id == account.id, Account.role == Role.ADMIN))
     session.execute(together.order_by(Account.id).with_for_update(key_share=True))
     return session.get_one(Account, account.id, populate_existing=True)
@@ -221,7 +220,7 @@ def refuse_last_admin(session: Session, account: Account) -> None:
     """
     Keep the last administrator who can sign in: ask before demoting, blocking or deleting one. Raises LastAdmin.
 
-    Two who go for each other at the same instant follow each other here, and the second finds nobody left.
+    Two who act on each other concurrently follow each other here, and the second finds nobody left.
     """
     admins = session.scalars(
         select(Account.id)

@@ -54,8 +54,8 @@ class Limit:
     """Of what is unlimited: the ceiling that stops a program, not a person."""
 
     @property
-    def words(self) -> str:
-        """What it means, such as `30 tutor messages, ever`."""
+    def description(self) -> str:
+        """A phrase for people, such as `30 tutor messages, ever`."""
         one, many = _THINGS[self.rule]
         if self.amount is None:
             ceiling = f", up to {self.fair_use_per_day} a day" if self.fair_use_per_day else ""
@@ -64,12 +64,11 @@ class Limit:
         comma = "," if self.period is Period.LIFETIME else ""
         return f"{self.amount} {thing}{comma} {PERIOD_WORDS[self.period].each}" if self.amount else f"no {many}"
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """As the API and the audit log have it."""
-        facts = asdict(self)
-        del facts["rule"]
-        return facts | {"period": self.period.value}
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the API and the audit log have it."""
+        fields = asdict(self)
+        del fields["rule"]
+        return fields | {"period": self.period.value}
 
 
 @dataclass(frozen=True)
@@ -141,16 +140,16 @@ def limit_of(session: Session, account: Account, rule: Rule) -> Limit:
     return _limit(row) if row else Limit(rule, 0, PERIODS[rule][0])  # a plan that says nothing gives nothing
 
 
-def checked(rule: Rule, facts: Mapping[str, Any]) -> Limit:
+def checked(rule: Rule, entered: Mapping[str, Any]) -> Limit:
     """
     Make a limit of what somebody has entered.
 
     Raises:
         LimitRefused: the amount or the period is none that this rule can have.
     """
-    amount, fair_use = facts.get("amount"), facts.get("fair_use_per_day")
+    amount, fair_use = entered.get("amount"), entered.get("fair_use_per_day")
     periods, least = PERIODS[rule], LEAST[rule]
-    if facts.get("period") not in periods:
+    if entered.get("period") not in periods:
         raise LimitRefused(reason=f"The period of {rule.value} is one of: {', '.join(periods)}.")
     if amount is not None and not _is_whole(amount, least):
         raise LimitRefused(
@@ -160,7 +159,7 @@ def checked(rule: Rule, facts: Mapping[str, Any]) -> Limit:
         raise LimitRefused(reason=f"A ceiling of fair use is a whole number from 1 to {MOST}, or none at all.")
     if fair_use is not None and rule is not Rule.TUTOR_MESSAGES:
         raise LimitRefused(reason="Only tutor messages have a ceiling of fair use.")
-    return Limit(rule, amount, Period(facts["period"]), fair_use if amount is None else None)
+    return Limit(rule, amount, Period(entered["period"]), fair_use if amount is None else None)
 
 
 def _is_whole(number: object, least: int) -> bool:
@@ -194,8 +193,8 @@ def set_limits(
         row = row or PlanLimit(plan_name=name, rule=limit.rule)
         row.amount, row.period, row.fair_use_per_day = limit.amount, limit.period, limit.fair_use_per_day
         session.add(row)
-    before = {one.rule.value: plan.limits[one.rule].facts for one in limits if one.rule in plan.limits}
-    after = {one.rule.value: one.facts for one in limits}
+    before = {one.rule.value: plan.limits[one.rule].to_json() for one in limits if one.rule in plan.limits}
+    after = {one.rule.value: one.to_json() for one in limits}
     audit.record(session, Change("plan.limits", "plan", name, plan.title, before, after, reason), by=by)
     return plan_named(session, name)
 
@@ -249,7 +248,7 @@ def set_override(
     """Set what one account may, whatever its plan says; None takes that back."""
     lock_account(session, account.id)
     row = session.get(LimitOverride, (account.id, rule), populate_existing=True)
-    before = _limit(row).facts if row else None
+    before = _limit(row).to_json() if row else None
     if limit is None:
         session.execute(delete(LimitOverride).where(LimitOverride.account_id == account.id, LimitOverride.rule == rule))
     else:
@@ -257,7 +256,7 @@ def set_override(
         row.amount, row.period, row.fair_use_per_day = limit.amount, limit.period, limit.fair_use_per_day
         session.add(row)
     session.flush()
-    after = limit.facts if limit else None
+    after = limit.to_json() if limit else None
     _record(session, "user.override", account, (_under(rule, before), _under(rule, after)), by=by, reason=reason)
 
 
@@ -297,8 +296,8 @@ def _record(
     audit.record(session, Change(action, "user", account.id, subject, *change, reason), by=by)
 
 
-def _under(rule: Rule, facts: dict[str, Any] | None) -> dict[str, Any] | None:
-    return {rule.value: facts} if facts else None
+def _under(rule: Rule, limit: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {rule.value: limit} if limit else None
 
 
 def _held(current_plan: CurrentPlan) -> dict[str, Any]:

@@ -50,9 +50,8 @@ class Quota:
         """How many more may be used now; None if as many as one likes."""
         return None if self.limit.amount is None else max(0, self.limit.amount - self.used) + self.extra
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """As the API has it."""
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the API has it."""
         return {
             "limit": self.limit.amount,
             "used": self.used,

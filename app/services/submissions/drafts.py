@@ -155,7 +155,7 @@ def move_drafts(session: Session, guest_id: str, account_id: str) -> None:
 
 def _locked_owner(session: Session, account_id: str, exercise_id: str) -> Account:
     """
-    Hold an account until the commit: what a guest has is not moved to another, or deleted, in the middle of it.
+    Lock an account until the commit: what a guest has is not moved to another, or deleted, in the middle of it.
 
     Raises:
         NotFound: there is no such exercise.
@@ -177,8 +177,8 @@ def _create(session: Session, account_id: str, exercise_id: str, *, name: str, t
     if _is_attempt(session, account_id, exercise_id, text):
         return _sent(name)
     key = {"account_id": account_id, "exercise_id": exercise_id, "name": name}
-    wish = upsert(session, Draft).values(**key, text=text, version=1, updated_at=utc_now())
-    session.execute(wish.on_conflict_do_nothing())
+    insertion = upsert(session, Draft).values(**key, text=text, version=1, updated_at=utc_now())
+    session.execute(insertion.on_conflict_do_nothing())
     stored = session.scalars(select(Draft).where(*_is(account_id, exercise_id, name))).one()
     if stored.text != text:  # another request with the same name came first
         raise _changed(stored)

@@ -82,7 +82,7 @@ def submit(
         with session.begin_nested():
             submission = _store(session, request, version_id=version.version_id)
     except IntegrityError:
-        # Another with the same key came first by a hair; anything else is no business of ours.
+        # Another with the same key was concurrent; any other error is not for us to handle.
         if earlier := _earlier(session, request):
             return earlier
         raise
@@ -94,7 +94,7 @@ def submit(
 
 def state_of(session: Session, *, account: Account, submission_id: str, queue: GradingQueue) -> dict[str, Any]:
     """
-    Say what became of a submission: its place in the queue, that it runs, or its report.
+    Say what became of a submission: its position in the queue, that it runs, or its report.
 
     Raises:
         NotFound: there is none, or it is another's (instructors and admins may read all).

@@ -1,4 +1,4 @@
-"""What the tutor is given for one answer, and nothing else: see `TutorContext` for what has no place in it."""
+"""What the tutor is given for one answer, and nothing else: see `TutorContext` for what is never in it."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -40,12 +40,12 @@ class PreparedAnswer:
     protected: ProtectedText
     """Stays on this side: no engine sees it."""
     visible: VisibleText
-    """What the student may read anyway, and so may be told."""
+    """What the student may read anyway, and so may be quoted."""
 
 
 @dataclass(frozen=True)
 class _Content:
-    """What a version says, told apart by its id alone: it never changes."""
+    """What a version says, compared by its id alone: it never changes."""
 
     version_id: str
     says: dict[str, Any] = field(compare=False, repr=False)
@@ -53,7 +53,7 @@ class _Content:
 
 @lru_cache(maxsize=128)
 def _reference(content: _Content) -> ProtectedText:
-    """Read the reference once for a version: that takes longer than an answer."""
+    """Read the protected text once for a version: that takes longer than an answer."""
     return ProtectedText.of(content.says)
 
 

@@ -76,7 +76,7 @@ def reserve(session: Session, account: Account, request: MessageRequest, *, owne
     Args:
         session: of a transaction that writes.
         account: who asks.
-        wish: what is asked.
+        request: what is asked.
         owner: name of the process that will answer.
 
     Raises:

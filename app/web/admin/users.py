@@ -89,7 +89,7 @@ def post_user(*, site: SiteOfRequest, admin: CurrentAdmin, user_id: str, what: s
     try:
         with site.database.write() as session:
             account = users.locked(session, user_id)
-            form.unchanged_since(users.detail(session, account).facts, what="this account")
+            form.unchanged_since(users.detail(session, account).to_json(), what="this account")
             news = _CHANGES[what](session, account, form, admin)
     except (FormRefused, EditedMeanwhile, LimitRefused, RoleRefused, LastAdmin, OwnAccount) as error:
         typed = not isinstance(error, EditedMeanwhile)

@@ -168,7 +168,7 @@ def _facts(account: Account, current_plan: CurrentPlan, quota: Quota) -> dict[st
         "created_at": written(account.created_at),
         "plan": current_plan.name,
         "plan_ends_at": written(current_plan.ends_at),
-        "quotas": {Rule.TUTOR_MESSAGES.value: quota.facts},
+        "quotas": {Rule.TUTOR_MESSAGES.value: quota.to_json()},
     }
 
 

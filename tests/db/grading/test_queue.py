@@ -49,8 +49,8 @@ def test_each_job_is_claimed_once_by_many_threads(database: Database, queue: Gra
 CLAIM_ALL = """
 import sys
 from app.db import Database
-from app.services.owners import this_process
-from app.services.transport import queue_for
+from app.services.process_identity import this_process
+from app.services.grading.backend import queue_for
 from app.settings import Settings
 settings = Settings(database_url=sys.argv[1])
 database = Database(settings.database_url)

@@ -49,7 +49,12 @@ def test_new_account_has_thirty_messages_for_ever(database: Database, account: A
     """The free plan as it comes: 30 tutor messages, ever."""
     with database.read() as session:
         quota = quotas.quota_of(session, account)
-    assert (quota.limit.words, quota.used, quota.left, quota.resets_at) == ("30 tutor messages, ever", 0, 30, None)
+    assert (quota.limit.description, quota.used, quota.left, quota.resets_at) == (
+        "30 tutor messages, ever",
+        0,
+        30,
+        None,
+    )
     assert take(database, account, 31) == 30
 
 
@@ -275,4 +280,4 @@ def test_plan_that_does_not_exist_cannot_be_given(database: Database, account: A
 )
 def test_limit_is_told_in_words(limit: Limit, words: str) -> None:
     """As people would say it."""
-    assert limit.words == words
+    assert limit.description == words

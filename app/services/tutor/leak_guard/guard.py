@@ -52,7 +52,7 @@ class ProtectedText:
 class VisibleText:
     """What the student may see anyway, as token sequences to look others up in."""
 
-    told: frozenset[str] = field(repr=False)
+    texts_seen: frozenset[str] = field(repr=False)
 
     @classmethod
     def of(cls, context: TutorContext, *more: str) -> Self:
@@ -85,7 +85,7 @@ class VisibleText:
     def has(self, tokens: Sequence[str]) -> bool:
         """Say whether these tokens stand somewhere, one after the other."""
         wanted = _joined(tokens)
-        return any(wanted in one for one in self.told)
+        return any(wanted in one for one in self.texts_seen)
 
 
 def find_leak(text: str, protected: ProtectedText, visible: VisibleText) -> str | None:

@@ -96,8 +96,8 @@ class _Code:
         bound = {token for name in self._bound for token in canonical(name)}
         tokens = canonical(ast.unparse(value))
         return tuple(
-            WILD if token in bound and (place == 0 or tokens[place - 1] != ".") else token
-            for place, token in enumerate(tokens)
+            WILD if token in bound and (position == 0 or tokens[position - 1] != ".") else token
+            for position, token in enumerate(tokens)
         )
 
 
@@ -242,8 +242,8 @@ def _answers(answer: dict[str, Any]) -> Iterator[Pattern]:
         sizes = [str(size) for size in answer["shape"]]
         if len(sizes) > 1:
             for between in (",", "*", "x"):
-                told = [token for size in sizes for token in (between, size)][1:]
-                yield Pattern(tuple(told), str(answer["shape"]))
+                tokens = [token for size in sizes for token in (between, size)][1:]
+                yield Pattern(tuple(tokens), str(answer["shape"]))
     if "number" in answer:
         for written in _written(answer["number"], answer.get("tolerance", 0.0)):
             yield Pattern(canonical(written), str(answer["number"]))

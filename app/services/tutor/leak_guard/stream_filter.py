@@ -1,7 +1,7 @@
 """
 Letting an answer through as it comes, but nothing of it that gives the solution away.
 
-Text is held until its line is complete, and with it the code block or the code in back-ticks that it
+Text is withheld until its line is complete, and with it the code block or the code in back-ticks that it
 belongs to, and whatever may still become a line of the solution: `tok = token_emb(` at the end of a
 line waits for the next one. So when something is found out, none of it has been seen. What went
 before stays; what comes after is not asked for, and a text of our own stands in its place.
@@ -22,19 +22,19 @@ MOST_CHARACTERS = 16_000
 
 _FENCE = re.compile(r"\A[ \t>]*(`{3,}|~{3,})(.*)")
 _GROWTH = 1.1
-"""By so much a text that is held has to grow before it is looked at again."""
+"""By so much a text that is withheld has to grow before it is looked at again."""
 _SEEN_LINES = 3
 """So many of the last lines that were let through are looked at again with what follows."""
 
 
 @dataclass
 class LeakFilter:
-    """What an answer is measured by, and what came of it."""
+    """What an answer must not give away, and whether it was about to."""
 
     protected: ProtectedText
     visible: VisibleText
     replacement: str
-    """Markdown: what the student is told in place of a line of the solution."""
+    """Markdown: what the student reads instead of a line of the solution."""
     most_characters: int = MOST_CHARACTERS
     leak: str | None = None
     """The statement that was about to be given away."""
@@ -101,22 +101,22 @@ class _WithheldText:
 
     def clean(self) -> str:
         """Return what can be let through by now, or the replacement."""
-        told, done = "", 0
+        released, done = "", 0
         for cut in self._cuts():
-            # Not at each line anew: a text that is held for long would take the cube of its length.
+            # Not at each line anew: a text that is withheld for long would take the cube of its length.
             if cut - done <= self.judged * _GROWTH:
                 continue
             if self._may_go_on(cut - done):
                 self.judged = cut - done
             else:
-                told += self._let_through(cut - done)
+                released += self._let_through(cut - done)
                 done, self.judged = cut, 0
             if self.leak_filter.is_replaced:
                 break
-        return told
+        return released
 
     def rest(self) -> str:
-        """Return what was held to the end, or the replacement: here the answer is looked at as a whole."""
+        """Return what was withheld to the end, or the replacement: here the answer is looked at as a whole."""
         text, self.text = self.text, ""
         return self._judged(text, after=self.seen)
 
@@ -138,9 +138,9 @@ class _WithheldText:
     def _cuts(self) -> list[int]:
         """Return the places behind complete lines that are in no code."""
         cuts: list[int] = []
-        fence, in_line, place = "", False, 0
+        fence, in_line, position = "", False, 0
         for line in self.text.splitlines(keepends=True):
-            place += len(line)
+            position += len(line)
             mark = _FENCE.match(line)
             if fence:
                 fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
@@ -151,5 +151,5 @@ class _WithheldText:
             else:
                 in_line ^= line.count("`") % 2 == 1
             if line.endswith("\n") and not fence and not in_line:
-                cuts.append(place)
+                cuts.append(position)
         return cuts

@@ -51,10 +51,10 @@ class Trie:
     def _walk(self, tokens: Tokens, start: int, words: list[bool]) -> "Iterator[tuple[int, Trie]]":
         """Yield the nodes that are reached from a start, each with the place behind it."""
         nodes: list[Trie] = [self]
-        for place in range(start, len(tokens)):
-            names = (tokens[place], WILD) if words[place] else (tokens[place],)
+        for position in range(start, len(tokens)):
+            names = (tokens[position], WILD) if words[position] else (tokens[position],)
             nodes = [node.following[name] for node in nodes for name in names if name in node.following]
             if not nodes:
                 return
             for node in nodes:
-                yield place + 1, node
+                yield position + 1, node

@@ -37,7 +37,7 @@ class Diagnosis:
     """More words that belong to it, for finding out whether a question is about it."""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """All its text."""
         return f"{self.said} {self.teacher} {self.about}"
 
@@ -69,7 +69,7 @@ def error(context: TutorContext) -> dict[str, Any] | None:
     return dict(found) if found and found.get("type") != "AnswerRefused" else None
 
 
-def find(context: TutorContext) -> Diagnosis | None:
+def diagnose(context: TutorContext) -> Diagnosis | None:
     """Say what is wrong with the last attempt; None if there was none, or if it passed."""
     report = _report(context)
     if not report or passed(context):
@@ -103,7 +103,7 @@ def quotes_error(context: TutorContext, question: str) -> bool:
         return False
     asked = f" {' '.join(_WORD.findall(question.lower()))} "
     said = _WORD.findall((stopped.get("message") or "").lower())
-    runs = (" ".join(said[place : place + _QUOTED_WORDS]) for place in range(len(said) - _QUOTED_WORDS + 1))
+    runs = (" ".join(said[index : index + _QUOTED_WORDS]) for index in range(len(said) - _QUOTED_WORDS + 1))
     return stopped["type"].lower() in asked.split() or any(f" {run} " in asked for run in runs)
 
 
@@ -148,8 +148,8 @@ def asked_shape(context: TutorContext, name: str) -> str:
 def mentioned(context: TutorContext, question: str) -> list[str]:
     """Return the names of the task that a question has in it, in the question's order."""
     names: Sequence[str] = (*context.names, *(one["name"] for one in tensors(context)))
-    places = {name: re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", question) for name in names}
-    return sorted((name for name, place in places.items() if place), key=lambda name: places[name].start())  # type: ignore[union-attr]
+    matches = {name: re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", question) for name in names}
+    return sorted((name for name, index in matches.items() if index), key=lambda name: matches[name].start())  # type: ignore[union-attr]
 
 
 def _report(context: TutorContext) -> dict[str, Any]:

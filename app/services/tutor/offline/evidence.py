@@ -51,26 +51,26 @@ class Evidence:
     @cached_property
     def topics(self) -> list[Topic]:
         """Return what answers the question, the best first; what was answered before is left out."""
-        told = [one.answer for one in self._context.earlier]
+        already_said = [one.answer for one in self._context.earlier]
         best: dict[int, Topic] = {}
         for one in (match for part in self._parts for match in self._ranking.best(part)):
-            if one.place not in best or best[one.place].score < one.score:
-                best[one.place] = self._topic(one)
+            if one.index not in best or best[one.index].score < one.score:
+                best[one.index] = self._topic(one)
         found = best.values()
         known = (one for one in found if one.score >= KNOWN and one.entry.says)
-        fresh = [one for one in known if not any(one.entry.says in answer for answer in told)]
+        fresh = [one for one in known if not any(one.entry.says in answer for answer in already_said)]
         return sorted(fresh, key=lambda one: -one.score)
 
     def sources(self, answer: str) -> tuple[Passage, ...]:
         """Return the section that an answer rests on, if there is one: it has to share the answer's words."""
         words = [*self.question, *self.question, *self._knowledge.lexicon.words(answer)]
         found = self._passage_ranking.best(words)
-        return (self._context.passages[found[0].place],) if found and found[0].score >= _SUPPORTS else ()
+        return (self._context.passages[found[0].index],) if found and found[0].score >= _SUPPORTS else ()
 
     def relevance(self, text: str) -> float:
         """Say how much of the question a text covers, 0 to about 1."""
         words = self._knowledge.lexicon.words(text)
-        found = [one for one in Ranking([words, *self._texts]).best(self.question) if one.place == 0]
+        found = [one for one in Ranking([words, *self._texts]).best(self.question) if one.index == 0]
         return found[0].score if found else 0.0
 
     @cached_property
@@ -108,8 +108,8 @@ class Evidence:
         return self._knowledge.lexicon.repaired(question, self._ranking.known)
 
     def _topic(self, match: RankedText) -> Topic:
-        entry = self._entries[match.place]
-        is_fact = match.place < len(self._own)
+        entry = self._entries[match.index]
+        is_fact = match.index < len(self._own)
         return Topic(entry, match.score * (_OWN_COUNTS if is_fact else 1.0), is_own=is_fact or not entry.then)
 
 

@@ -1,9 +1,9 @@
 """
 What kind of question it is, as far as its words alone show it.
 
-The kinds are tried in order, so the earlier ones win: whoever wants the answer written is told how to get on, however
-politely it is wrapped. A question taken for the wrong kind is answered less well, but never with the answer: no kind
-of reply is made from it.
+The intents are tried in order, so the earlier ones win: whoever wants the answer written is shown how to get on,
+however politely it is wrapped. A question taken for the wrong intent is answered less well, but never with the
+answer: no kind of reply is made from it.
 """
 
 import re

@@ -15,8 +15,8 @@ from app.services.tutor.offline import shape_answers
 from app.services.tutor.offline.diagnosis import (
     Diagnosis,
     checks,
+    diagnose,
     error,
-    find,
     first_failing,
     in_code,
     mentioned,
@@ -67,7 +67,7 @@ class QuestionContext:
     @cached_property
     def closeness(self) -> float:
         """How much of it the diagnosis covers, 0 to about 1."""
-        return self.evidence.relevance(self.diagnosis.words) if self.diagnosis else 0.0
+        return self.evidence.relevance(self.diagnosis.text) if self.diagnosis else 0.0
 
     @property
     def speaks_of_mine(self) -> bool:
@@ -88,7 +88,7 @@ class QuestionContext:
 
 def reply(kind: Intent, context: TutorContext, question: str) -> Reply:
     """Answer a question of that kind."""
-    return _REPLIES[kind](QuestionContext(context, question, Evidence(context, question), find(context)))
+    return _REPLIES[kind](QuestionContext(context, question, Evidence(context, question), diagnose(context)))
 
 
 def _answer(asked: QuestionContext) -> Reply:
@@ -110,12 +110,12 @@ def _foreign(asked: QuestionContext) -> Reply:
 
 def _hint(asked: QuestionContext) -> Reply:
     if asked.context.hints_left:
-        said = _ladder(asked.context)
+        said = _hint_offer(asked.context)
     elif asked.context.hints:
         said = "All hints are open already; it pays to read the last one once more, slowly."
     else:
         said = "This exercise has no hints, so let us go by what there is."
-    return Reply((said, *_onwards(asked, ladder=False)))
+    return Reply((said, *_onwards(asked, hints=False)))
 
 
 def _next(asked: QuestionContext) -> Reply:
@@ -231,7 +231,7 @@ def _unknown(asked: QuestionContext) -> Reply:
     where = f" The section nearest to your words is “{titles[0]}”." if titles else ""
     no = f"I do not know: neither this lesson nor what I know of PyTorch has an answer to that.{where}"
     try_this = "Try it with the name of a variable, a check or an error in it, or ask your instructor."
-    onwards = _onwards(asked, ladder=False, lead=_ON_DOUBT if asked.diagnosis else "")
+    onwards = _onwards(asked, hints=False, lead=_ON_DOUBT if asked.diagnosis else "")
     return Reply((no, try_this, *onwards), asked.context.passages[:1])
 
 
@@ -286,7 +286,7 @@ def _diagnosed(asked: QuestionContext) -> Reply:
     if asked.diagnosis is None:
         return Reply(_onwards(asked))
     said = (*_first_things_first(asked), *_diagnosis(asked.diagnosis))
-    return Reply(said, _sources(asked, asked.diagnosis.words))
+    return Reply(said, _sources(asked, asked.diagnosis.text))
 
 
 def _with_topic(asked: QuestionContext, *said: str) -> Reply:
@@ -313,11 +313,11 @@ def _diagnosis(diagnosis: Diagnosis) -> tuple[str, ...]:
     return (*said, "Which line of yours decides that, and what would you expect of it?")
 
 
-def _onwards(asked: QuestionContext, *, ladder: bool = True, lead: str = "") -> tuple[str, ...]:
+def _onwards(asked: QuestionContext, *, hints: bool = True, lead: str = "") -> tuple[str, ...]:
     """Say what the next step is, and which hint is there."""
     if passed(asked.context):
         return _all_passed().paragraphs
-    hint = (_ladder(asked.context),) if ladder and asked.context.hints_left else ()
+    hint = (_hint_offer(asked.context),) if hints and asked.context.hints_left else ()
     if asked.diagnosis is not None:
         said = _diagnosis(asked.diagnosis)
         return (f"{lead}{said[0]}", *said[1:], *hint)
@@ -334,7 +334,7 @@ def _onwards(asked: QuestionContext, *, ladder: bool = True, lead: str = "") -> 
     return (begin, *hint, "What do you have for it so far, and what does Run show? It costs nothing.")
 
 
-def _ladder(context: TutorContext) -> str:
+def _hint_offer(context: TutorContext) -> str:
     """Point to the next hint, without a word of it."""
     return f"Hint {len(context.hints) + 1} is still closed; opening it {_FREE}."
 

@@ -68,6 +68,6 @@ def _difference(shape: list[int], wanted: list[int], dims: list[str]) -> str:
         return f"Yours has {abs(more)} {'axis' if abs(more) == 1 else 'axes'} {'more' if more > 0 else 'fewer'}."
     if sorted(shape) == sorted(wanted):
         return f"The sizes are the same, {'the other way round' if len(shape) == 2 else 'in another order'}."  # noqa: PLR2004
-    named = dims if len(dims) == len(wanted) else [str(place) for place in range(len(wanted))]
+    named = dims if len(dims) == len(wanted) else [str(index) for index in range(len(wanted))]
     odd = [f"*{dim}*" for dim, mine, right in zip(named, shape, wanted, strict=True) if mine != right]
     return f"They part at {' and '.join(odd)}."
