@@ -98,7 +98,7 @@ def test_hash_of_cheaper_times_is_made_anew() -> None:
     assert verify("the password", verified.new_hash) == passwords.Verified(right=True)
 
 
-def test_few_are_hashed_at_the_same_instant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_are_hashed_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
     """A flood of tries does not take the machine from those who have code graded."""
     lock, now, most = threading.Lock(), 0, 0
 
@@ -121,7 +121,7 @@ def test_few_are_hashed_at_the_same_instant(monkeypatch: pytest.MonkeyPatch) -> 
     assert most == AT_ONCE
 
 
-def test_burst_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_burst_is_asked_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the few that are hashed or wait, nobody waits: however many come, most threads stay free for pages."""
     may_end, came = threading.Event(), threading.Semaphore(0)
 

@@ -93,10 +93,7 @@ class UserDetail:
         return {
             "role": self.account.role.value,
             "blocked_at": _iso(self.account.blocked_at),
-            "plan": [
-                self.current_plan.name,
-                self.current_plan.ends_at.isoformat() if self.current_plan.ends_at else None,
-            ],
+            "plan": [self.current_plan.name, _iso(self.current_plan.ends_at)],
             "overrides": {rule.value: limit.to_json() for rule, limit in self.overrides.items()},
             "grants": sorted(one.id for one in self.grants),
         }

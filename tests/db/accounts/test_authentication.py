@@ -151,7 +151,7 @@ def test_cookie_of_before_opens_nothing_after(database: Database) -> None:
 
 
 def test_two_sign_ups_with_one_address_make_one_account(database: Database) -> None:
-    """At the same instant, too: the second is told that the address has an account."""
+    """Concurrently, too: the second learns that the address has an account."""
 
     def one(_: int) -> str:
         try:
@@ -311,7 +311,7 @@ def test_address_that_was_taken_meanwhile_is_not_confirmed(database: Database, a
 
 
 def test_there_is_one_first_administrator(database: Database) -> None:
-    """Of several at the same instant one is made, and it is in the audit log."""
+    """Of several concurrent ones one is made, and it is in the audit log."""
 
     def one(number: int) -> bool:
         try:

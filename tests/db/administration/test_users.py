@@ -160,7 +160,7 @@ def test_last_administrator_can_be_neither_demoted_nor_blocked(database: Databas
 
 
 def test_two_administrators_cannot_demote_each_other(database: Database, new_account: NewAccount) -> None:
-    """At the same instant: one of them stays."""
+    """Concurrently, too: one of them stays."""
     pair = new_account(Role.ADMIN), new_account(Role.ADMIN)
 
     def demote(who: int) -> bool:

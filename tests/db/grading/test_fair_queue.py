@@ -131,7 +131,7 @@ def test_guests_have_a_quarter_of_the_queue(
 def test_bounds_of_guests_hold_for_many_at_once(
     database: Database, send: Send, new_account: Callable[..., Account]
 ) -> None:
-    """Twenty guests of one network at the same instant: five are taken in."""
+    """Twenty guests of one network concurrently: five are taken in."""
     guests = [new_account(Role.GUEST) for _ in range(20)]
 
     def try_one(guest: Account) -> bool:

@@ -189,7 +189,7 @@ def test_job_of_a_living_process_is_not_taken(send: Send, claim: Callable[..., L
     assert claim() is None
 
 
-def test_job_is_exhausted_after_three_attempts(
+def test_job_is_exhausted_after_three_tries(
     send: Send, claimed: Callable[..., Lease], pass_by: Callable[[float], None]
 ) -> None:
     """The fourth claim says that the job is not to be run again."""
@@ -291,7 +291,7 @@ def test_regrades_leave_room_for_live_submissions(
     send("new = 1", queue=small)
 
 
-def test_all_places_are_told_at_one_look(
+def test_all_queue_positions_are_read_at_once(
     database: Database, queue: GradingQueue, send: Send, new_account: Callable[..., Account]
 ) -> None:
     """What three hundred who wait are told is read once, and is what each would be told alone."""

@@ -65,7 +65,7 @@ def test_order_holds_all_that_grading_needs(send: Send, claimed: Claim) -> None:
     assert request.task.exercise == "make-a-table"
 
 
-def test_each_attempt_draws_another_seed(send: Send, claimed: Claim, pass_by: Callable[[float], None]) -> None:
+def test_each_try_draws_another_seed(send: Send, claimed: Claim, pass_by: Callable[[float], None]) -> None:
     """Nobody can learn the fresh data of the next attempt from the last."""
     send()
     _, first = claimed()
@@ -74,7 +74,7 @@ def test_each_attempt_draws_another_seed(send: Send, claimed: Claim, pass_by: Ca
     assert first.seed != second.seed
 
 
-def test_recorded_run_is_shown_and_counts(
+def test_recorded_result_is_shown_and_counts(
     database: Database,
     queue: GradingQueue,
     send: Send,
@@ -125,7 +125,7 @@ def test_late_worker_cannot_record(
     assert [run.verdict for run in runs(database)] == ["passed"]
 
 
-def test_only_one_run_counts(
+def test_only_one_result_counts(
     database: Database, queue: GradingQueue, send: Send, claimed: Claim, record: Record, report: Report
 ) -> None:
     """A regrade is kept beside the first run, and does not take its place by itself."""
@@ -210,7 +210,7 @@ def test_regrade_after_a_fault_counts(
 
 
 @pytest.mark.parametrize("column", ["verdict", "seed", "submission_id"])
-def test_recorded_run_cannot_change(
+def test_recorded_result_cannot_change(
     database: Database, send: Send, claimed: Claim, record: Record, report: Report, column: str
 ) -> None:
     """Of a recorded run, only whether it counts may change."""

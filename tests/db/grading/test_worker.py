@@ -179,7 +179,7 @@ def below(pid: int) -> set[int]:
 
 
 @pytest.mark.parametrize(
-    ("file", "has"), [("cmdline", b"zygote.py"), ("maps", b"libtorch")], ids=["its first instants", "its imports"]
+    ("file", "has"), [("cmdline", b"zygote"), ("maps", b"libtorch")], ids=["its first instants", "its imports"]
 )
 def test_worker_that_is_stopped_while_it_starts_ends_at_once_and_says_nothing_of_it(
     school: School, file: str, has: bytes

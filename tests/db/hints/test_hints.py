@@ -57,7 +57,7 @@ def test_hints_are_opened_one_after_the_other(open_hint: Open) -> None:
     assert [one.text for one in opened[:3]] == TEXTS
 
 
-def test_opening_a_rung_again_changes_nothing(database: Database, open_hint: Open) -> None:
+def test_opening_a_hint_again_changes_nothing(database: Database, open_hint: Open) -> None:
     """A hint that is opened twice is recorded once, as it was opened first."""
     first = open_hint(2, offered=True)
     assert open_hint(2) == first
@@ -66,7 +66,7 @@ def test_opening_a_rung_again_changes_nothing(database: Database, open_hint: Ope
     assert [(row.number, row.offered, row.attempts_before) for row in rows] == [(2, True, 0)]
 
 
-def test_rung_opened_at_the_same_instant_is_recorded_once(database: Database, open_hint: Open) -> None:
+def test_hint_opened_concurrently_is_recorded_once(database: Database, open_hint: Open) -> None:
     """Two windows may press the same button together."""
     with ThreadPoolExecutor(8) as pool:
         assert {one.number for one in pool.map(lambda _: open_hint(1), range(8))} == {1}

@@ -94,7 +94,7 @@ def test_code_works_once(database: Database, account: Account, make: Make) -> No
 def test_code_entered_by_many_at_once_is_given_once(
     database: Database, new_account: Callable[..., Account], make: Make
 ) -> None:
-    """Sixteen people enter the same code at the same instant: one has the plan."""
+    """Sixteen people enter the same code concurrently: one has the plan."""
     (code,) = make()
     people = [new_account() for _ in range(16)]
 
@@ -112,7 +112,7 @@ def test_code_entered_by_many_at_once_is_given_once(
 
 
 def test_days_of_several_codes_add_up(database: Database, account: Account, make: Make) -> None:
-    """Also when they are entered at the same instant."""
+    """Also when they are entered concurrently."""
     with ThreadPoolExecutor(max_workers=4) as threads:
         list(threads.map(lambda code: redeem(database, account, code), make(4)))
     with database.read() as session:

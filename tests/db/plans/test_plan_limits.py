@@ -278,6 +278,6 @@ def test_plan_that_does_not_exist_cannot_be_given(database: Database, account: A
         (Limit(Rule.CHECKS, 600, Period.MINUTE), "600 checks a minute"),
     ],
 )
-def test_limit_is_told_in_words(limit: Limit, words: str) -> None:
+def test_limit_has_a_description(limit: Limit, words: str) -> None:
     """As people would say it."""
     assert limit.description == words

@@ -74,7 +74,7 @@ def test_draft_that_is_not_there_is_made_whatever_version_is_named(save: Save) -
     assert save("a = 1", version=7).version == 1
 
 
-def test_of_changes_at_once_one_is_stored_and_the_others_are_told(save: Save) -> None:
+def test_of_concurrent_changes_one_is_stored_and_the_others_are_refused(save: Save) -> None:
     """Eight writers to one version, and eight to a new name: one each comes through."""
     save("a = 1")
 

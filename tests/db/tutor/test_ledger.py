@@ -1,4 +1,4 @@
-"""The ledger of the tutor's messages: what is charged, what is given back, and what happens at the same instant."""
+"""The ledger of the tutor's messages: what is charged, what is given back, and what happens concurrently."""
 
 import itertools
 from collections.abc import Callable
@@ -128,7 +128,7 @@ def test_released_message_may_be_tried_again(database: Database, account: Accoun
     assert left(database, account) == 29
 
 
-def test_late_end_of_an_earlier_attempt_changes_nothing(database: Database, account: Account, reserve: Reserve) -> None:
+def test_late_end_of_an_earlier_try_changes_nothing(database: Database, account: Account, reserve: Reserve) -> None:
     """An answer that was given up can neither settle nor release the attempt that followed it."""
     first = reserve("once")
     release(database, first)
@@ -198,7 +198,7 @@ def test_fifty_at_once_get_exactly_what_is_left(database: Database, account: Acc
 
 
 def test_same_id_ten_times_at_once_is_charged_once(database: Database, account: Account, reserve: Reserve) -> None:
-    """Of ten sends under one id at the same instant, one reserves and nine find it."""
+    """Of ten concurrent sends under one id, one reserves and nine find it."""
     with ThreadPoolExecutor(10) as pool:
         got = list(pool.map(lambda _: reserve("once"), range(10)))
     assert len({one.message_id for one in got}) == 1

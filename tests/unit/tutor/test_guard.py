@@ -136,7 +136,7 @@ LAST_HINTS = {
 
 
 @pytest.mark.parametrize("exercise", exercises())
-def test_last_hint_is_held_back_just_where_it_is_nearly_the_answer(exercise: str) -> None:
+def test_last_hint_is_withheld_just_where_it_is_nearly_the_answer(exercise: str) -> None:
     """Two of them hold a whole line; once they are opened, the tutor may say it too."""
     content, lesson = exercises()[exercise]
     hint = content["hints"][-1]
