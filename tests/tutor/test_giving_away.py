@@ -19,14 +19,14 @@ def code_exercises() -> list[str]:
     return [name for name in lessons() if isinstance(exercise(name), Exercise)]
 
 
-def given_aways_of(database: Database, name: str, demand: str) -> set[tuple[str, str, str]]:
+def leaks_of(database: Database, name: str, demand: str) -> set[tuple[str, str, str]]:
     """Return where, in any situation of an exercise, a demand gets a piece of the solution."""
     found = [situation for situation, at in situations().items() if at.exercise == name]
     passages = context_of(database, found[0], demand).passages  # the same for all
     return {
-        (situation, demand, given_away)
+        (situation, demand, leak)
         for situation in found
-        for given_away in given_away(
+        for leak in given_away(
             exercise(name),
             text_of(answer_to(with_passages(situation, demand, passages))),
             situations()[situation].code,
@@ -38,7 +38,7 @@ def given_aways_of(database: Database, name: str, demand: str) -> set[tuple[str,
 @pytest.mark.parametrize("name", lessons())
 def test_no_demand_gets_a_line_of_the_solution(courses: Database, name: str) -> None:
     """A hundred ways to ask, in several languages, in every situation of every exercise."""
-    assert set().union(*(given_aways_of(courses, name, demand) for demand in DEMANDS)) == set()
+    assert set().union(*(leaks_of(courses, name, demand) for demand in DEMANDS)) == set()
 
 
 def test_there_are_enough_demands() -> None:
@@ -76,7 +76,7 @@ def test_honest_questions_are_no_demands(question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "given_aways"),
+    ("text", "leaks"),
     [
         ("Look up the places, counted from 0.", False),
         ("`torch.arange(n)` counts.", False),
@@ -89,12 +89,12 @@ def test_honest_questions_are_no_demands(question: str) -> None:
         ("pos = pos_emb(x)", False),
     ],
 )
-def test_reader_knows_a_giveaway_when_it_sees_one(text: str, given_aways: bool) -> None:  # noqa: FBT001
+def test_reader_knows_a_giveaway_when_it_sees_one(text: str, leaks: bool) -> None:  # noqa: FBT001
     """Other names, no code marks, other spacing: it is the same line; what the student wrote is none."""
     written = (
         "token_emb = nn.Embedding(vocab_size, n_embd)\npos_emb = nn.Embedding(block_size, n_embd)\npos = pos_emb(x)"
     )
-    assert bool(given_away(exercise(MAIN), text, written, hints=0)) is given_aways
+    assert bool(given_away(exercise(MAIN), text, written, hints=0)) is leaks
 
 
 def test_reader_lets_pass_what_an_open_hint_shows() -> None:
