@@ -32,7 +32,7 @@ _AT_ONCE = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedJob:
     """A job that is ours now."""
 
     number: int
@@ -67,7 +67,7 @@ class JobTables:
             changes = [{"id": number, "priority": priority} for number, priority in sorted(priorities.items())]
             self._session.connection().execute(change, changes)
 
-    def fetch(self, *queues: str) -> Fetched | None:
+    def fetch(self, *queues: str) -> FetchedJob | None:
         """Take the first job of these queues that nobody else is just taking."""
         if not self._is_any_waiting(queues):
             return None  # most looks end here, and have written nothing
@@ -76,7 +76,7 @@ class JobTables:
         if entry is None:
             _finished(self._manager.unregister_worker(worker))
             return None
-        return Fetched(number=_numbered(entry), worker=worker, task_kwargs=entry.task_kwargs)
+        return FetchedJob(number=_numbered(entry), worker=worker, task_kwargs=entry.task_kwargs)
 
     def beat(self, worker: int) -> None:
         """Say that a job is still being worked on."""

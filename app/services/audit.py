@@ -58,7 +58,21 @@ def record(session: Session, change: Change, *, by: Account | None) -> AuditEntr
     return entry
 
 
-def find(session: Session, filters: AuditFilter, *, limit: int, after: AuditEntry | None = None) -> list[AuditEntry]:
+def record_for_user(
+    session: Session,
+    action: str,
+    account: Account,
+    change: tuple[dict[str, Any] | None, dict[str, Any] | None],
+    *,
+    by: Account | None,
+    reason: str,
+) -> AuditEntry:
+    """Add an entry on an account; `change` is how something of it was before, and how it is now."""
+    subject = account.email or "guest"
+    return record(session, Change(action, "user", account.id, subject, *change, reason), by=by)
+
+
+def search(session: Session, filters: AuditFilter, *, limit: int, after: AuditEntry | None = None) -> list[AuditEntry]:
     """
     Return entries, the newest first.
 

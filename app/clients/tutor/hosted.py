@@ -51,7 +51,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Patience:
+class Timeouts:
     """How long to wait for what, in seconds."""
 
     connect_s: float = 5.0
@@ -76,7 +76,7 @@ class _TryAgain(EngineFailed):
 class _Clocks:
     """The moments, on the event loop's clock, at which patience ends."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: Timeouts) -> None:
         self._patience = patience
         self._now = asyncio.get_running_loop().time
         self._first = self._now() + patience.first_token_s
@@ -108,9 +108,9 @@ class HostedEngine:
 
     name = "hosted"
 
-    def __init__(self, endpoint: Endpoint, patience: Patience | None = None, *, clock: Clock = utc_now) -> None:
+    def __init__(self, endpoint: Endpoint, patience: Timeouts | None = None, *, clock: Clock = utc_now) -> None:
         """Prepare; nothing is asked yet."""
-        self._endpoint, self._patience, self._clock = endpoint, patience or Patience(), clock
+        self._endpoint, self._patience, self._clock = endpoint, patience or Timeouts(), clock
         self._limit_name = "max_tokens"
         self._asks_for_usage = True
         waits = self._patience
@@ -256,10 +256,10 @@ def hosted_engine(settings: Settings) -> HostedEngine | None:
         answer_tokens=settings.tutor_answer_tokens,
     )
     first_token_s = settings.tutor_first_token_s
-    patience = Patience(
-        connect_s=min(Patience.connect_s, first_token_s),
+    patience = Timeouts(
+        connect_s=min(Timeouts.connect_s, first_token_s),
         first_token_s=first_token_s,
-        between_tokens_s=min(Patience.between_tokens_s, first_token_s),
+        between_tokens_s=min(Timeouts.between_tokens_s, first_token_s),
         total_s=settings.tutor_total_s,
     )
     return HostedEngine(endpoint, patience)

@@ -26,7 +26,6 @@ from app.models import (
 )
 from app.services import audit
 from app.services.administration.near_limit import current_plans
-from app.services.audit import Change
 from app.services.plans import plans, quotas
 from app.services.plans.plans import CurrentPlan, Limit
 from app.services.plans.quotas import Quota
@@ -178,7 +177,7 @@ def set_role(session: Session, account: Account, role: str, *, by: Account | Non
         refuse_last_admin(session, account)
     account.role = Role(role)
     session.flush()
-    _record(session, "user.role", account, ({"role": before.value}, {"role": role}), by=by, reason=reason)
+    audit.record_for_user(session, "user.role", account, ({"role": before.value}, {"role": role}), by=by, reason=reason)
 
 
 def block(session: Session, account: Account, *, by: Account | None, reason: str = "") -> None:
@@ -200,7 +199,7 @@ def block(session: Session, account: Account, *, by: Account | None, reason: str
         theirs = (kind.account_id == account.id, kind.revoked_at.is_(None))
         session.execute(update(kind).where(*theirs).values(revoked_at=now))
     session.flush()
-    _record(session, "user.block", account, ({"blocked": False}, {"blocked": True}), by=by, reason=reason)
+    audit.record_for_user(session, "user.block", account, ({"blocked": False}, {"blocked": True}), by=by, reason=reason)
 
 
 def unblock(session: Session, account: Account, *, by: Account | None, reason: str = "") -> None:
@@ -210,7 +209,9 @@ def unblock(session: Session, account: Account, *, by: Account | None, reason: s
     _refuse_own(account, by)
     account.blocked_at = None
     session.flush()
-    _record(session, "user.unblock", account, ({"blocked": True}, {"blocked": False}), by=by, reason=reason)
+    audit.record_for_user(
+        session, "user.unblock", account, ({"blocked": True}, {"blocked": False}), by=by, reason=reason
+    )
 
 
 def refuse_last_admin(session: Session, account: Account) -> None:
@@ -268,15 +269,3 @@ def _active_at(session: Session, account_id: str) -> datetime | None:
 def _refuse_own(account: Account, by: Account | None) -> None:
     if by is not None and by.id == account.id:
         raise OwnAccount
-
-
-def _record(
-    session: Session,
-    action: str,
-    account: Account,
-    change: tuple[dict[str, Any], dict[str, Any]],
-    *,
-    by: Account | None,
-    reason: str,
-) -> None:
-    audit.record(session, Change(action, "user", account.id, account.email or "guest", *change, reason), by=by)

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from app.clients.procrastinate_jobs import Fetched, JobTables
+from app.clients.procrastinate_jobs import FetchedJob, JobTables
 from app.clients.wakeups.postgresql import GRADING, GRADING_OF_GUESTS, WEBS, WORKERS, notify
 from app.clock import Clock, utc_now
 from app.errors import LeaseLost
@@ -180,7 +180,7 @@ def _priority(kind: JobKind, position: int) -> int:
     return -behind if kind is JobKind.LIVE else -behind - _FURTHEST_BACK - 1
 
 
-def _job_of(session: Session, fetched: Fetched) -> Job | None:
+def _job_of(session: Session, fetched: FetchedJob) -> Job | None:
     ours = select(Job).where(Job.procrastinate_id == fetched.number).with_for_update()
     return session.scalar(ours.execution_options(populate_existing=True))
 

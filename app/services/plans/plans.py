@@ -229,7 +229,7 @@ def give_plan(
     session.add(AccountPlan(account_id=account.id, plan_name=name, starts_at=now, ends_at=ends_at, origin=origin))
     session.flush()
     after = plan_of(session, account.id)
-    _record(session, "user.plan", account, (_held(before), _held(after)), by=by, reason=reason)
+    audit.record_for_user(session, "user.plan", account, (_plan_json(before), _plan_json(after)), by=by, reason=reason)
     return after
 
 
@@ -257,7 +257,9 @@ def set_override(
         session.add(row)
     session.flush()
     after = limit.to_json() if limit else None
-    _record(session, "user.override", account, (_under(rule, before), _under(rule, after)), by=by, reason=reason)
+    audit.record_for_user(
+        session, "user.override", account, (_under(rule, before), _under(rule, after)), by=by, reason=reason
+    )
 
 
 def give_extra(
@@ -279,28 +281,15 @@ def give_extra(
     session.add(grant)
     session.flush()
     after = {rule.value: {"extra": amount, "expires_at": expires_at.isoformat() if expires_at else None}}
-    _record(session, "user.extra", account, (None, after), by=by, reason=reason)
+    audit.record_for_user(session, "user.extra", account, (None, after), by=by, reason=reason)
     return grant
-
-
-def _record(
-    session: Session,
-    action: str,
-    account: Account,
-    change: tuple[dict[str, Any] | None, dict[str, Any] | None],
-    *,
-    by: Account | None,
-    reason: str,
-) -> None:
-    subject = account.email or "guest"
-    audit.record(session, Change(action, "user", account.id, subject, *change, reason), by=by)
 
 
 def _under(rule: Rule, limit: dict[str, Any] | None) -> dict[str, Any] | None:
     return {rule.value: limit} if limit else None
 
 
-def _held(current_plan: CurrentPlan) -> dict[str, Any]:
+def _plan_json(current_plan: CurrentPlan) -> dict[str, Any]:
     return {"plan": current_plan.name, "ends_at": current_plan.ends_at.isoformat() if current_plan.ends_at else None}
 
 

@@ -24,7 +24,6 @@ from app.clock import utc_now
 from app.db import updated_rows, upsert
 from app.models import Account, Grant, Period, Rule, Submission, UsageCounter
 from app.services import audit
-from app.services.audit import Change
 from app.services.plans import plans
 from app.services.plans.plans import Limit
 
@@ -163,13 +162,8 @@ def reset(session: Session, account: Account, rule: Rule, *, by: Account | None,
         )
         .values(used=0, epoch=UsageCounter.epoch + 1)
     )
-    after = dict.fromkeys(keys, 0)
-    subject = account.email or "guest"
-    audit.record(
-        session,
-        Change("user.reset", "user", account.id, subject, {rule.value: before}, {rule.value: after}, reason),
-        by=by,
-    )
+    change = ({rule.value: before}, {rule.value: dict.fromkeys(keys, 0)})
+    audit.record_for_user(session, "user.reset", account, change, by=by, reason=reason)
 
 
 def checks_left(session: Session, account: Account) -> Quota:

@@ -107,6 +107,6 @@ def get_overview(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
             "waiting": site.queue.depth(session),
             "month": policy.this_month(session),
             "policy": policy.policy_of(session),
-            "entries": audit.find(session, AuditFilter(), limit=_LAST_ENTRIES),
+            "entries": audit.search(session, AuditFilter(), limit=_LAST_ENTRIES),
         }
     return admin_page(site, "admin/overview.html", **shown)

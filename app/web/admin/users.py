@@ -105,7 +105,7 @@ def _user_page(site: SiteOfRequest, admin: Account, user_id: str, *, edited: str
             "user": users.detail(session, account),
             "plans": known,
             "titles": {plan.name: plan.title for plan in known},
-            "entries": audit.find(session, AuditFilter(subject=account.id), limit=_ENTRIES),
+            "entries": audit.search(session, AuditFilter(subject=account.id), limit=_ENTRIES),
         }
     return admin_page(
         site,

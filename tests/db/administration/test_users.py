@@ -92,7 +92,7 @@ def test_role_is_changed_and_recorded(database: Database, account: Account, new_
         users.set_role(session, users.named(session, account.id), "instructor", by=admin, reason="teaches now")
     with database.read() as session:
         assert users.named(session, account.id).role is Role.INSTRUCTOR
-        (entry,) = audit.find(session, AuditFilter(), limit=5)
+        (entry,) = audit.search(session, AuditFilter(), limit=5)
     assert (entry.action, entry.actor, entry.before, entry.after, entry.reason) == (
         "user.role", admin.email, {"role": "student"}, {"role": "instructor"}, "teaches now",
     )  # fmt: skip
@@ -103,7 +103,7 @@ def test_change_that_changes_nothing_is_not_recorded(database: Database, account
     with database.write() as session:
         users.set_role(session, account, "student", by=None)
         users.unblock(session, account, by=None)
-        assert audit.find(session, AuditFilter(), limit=5) == []
+        assert audit.search(session, AuditFilter(), limit=5) == []
 
 
 def test_role_that_does_not_exist_is_refused(database: Database, account: Account) -> None:
@@ -129,7 +129,10 @@ def test_block_ends_sessions_and_tokens(database: Database, account: Account) ->
     with database.read() as session:
         assert access.access_by_bearer(session, token) is None
         assert access.access_by_cookie(session, cookie) is None
-        assert [entry.action for entry in audit.find(session, AuditFilter(), limit=5)] == ["user.unblock", "user.block"]
+        assert [entry.action for entry in audit.search(session, AuditFilter(), limit=5)] == [
+            "user.unblock",
+            "user.block",
+        ]
 
 
 def test_nobody_changes_their_own_role_or_block(database: Database, new_account: NewAccount) -> None:

@@ -189,7 +189,7 @@ def test_plan_is_listed_and_given(data: Path, capsys: pytest.CaptureFixture[str]
     assert main(["plan", "set", "ada@example.org", "free", "--data", str(data)]) == 0
     assert capsys.readouterr().out == "ada@example.org has the Free plan without end.\n"
     with Database(f"sqlite:///{data / 'kelolo.db'}").read() as session:
-        entries = audit.find(session, AuditFilter(action="user.plan"), limit=5)
+        entries = audit.search(session, AuditFilter(action="user.plan"), limit=5)
     assert [entry.actor for entry in entries] == ["command line", "command line"]
 
 

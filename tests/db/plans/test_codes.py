@@ -46,7 +46,7 @@ def test_code_gives_its_plan_for_its_days(database: Database, account: Account, 
     assert current_plan.name == "pro"
     assert timedelta(days=29, hours=23) < current_plan.ends_at - utc_now() <= timedelta(days=30)
     with database.read() as session:
-        (entry,) = audit.find(session, AuditFilter(action="user.plan"), limit=5)
+        (entry,) = audit.search(session, AuditFilter(action="user.plan"), limit=5)
     assert (entry.actor, entry.subject, entry.reason) == (
         account.email,
         account.email,
@@ -181,7 +181,7 @@ def test_batch_tells_how_many_are_used_and_expired(database: Database, account: 
         assert codes.revoke_batch(session, "Spring course", by=None) == 0
     with database.read() as session:
         (batch,) = codes.list_batches(session)
-        entries = audit.find(session, AuditFilter(action="codes"), limit=5)
+        entries = audit.search(session, AuditFilter(action="codes"), limit=5)
     assert (batch.redeemed, batch.expired, batch.unused) == (1, 2, 0)
     assert [(entry.action, entry.reason) for entry in entries] == [
         ("codes.revoke", "sent to the wrong people"),

@@ -133,7 +133,7 @@ def test_new_plan_replaces_the_one_before_and_the_past_stays(database: Database,
         current_plan = plans.give_plan(session, account, "free", by=None)
     assert (current_plan.name, left(database, account)) == ("free", 30)
     with database.read() as session:
-        told = [entry.after for entry in audit.find(session, AuditFilter(action="user.plan"), limit=5)]
+        told = [entry.after for entry in audit.search(session, AuditFilter(action="user.plan"), limit=5)]
     assert told == [{"plan": "free", "ends_at": None}, {"plan": "pro", "ends_at": None}]
 
 
@@ -222,7 +222,7 @@ def test_reset_begins_anew_and_what_was_taken_before_gives_nothing_back(database
         quotas.give_back(session, account.id, MESSAGES, before)
     assert left(database, account) == 1
     with database.read() as session:
-        (entry,) = audit.find(session, AuditFilter(action="user.reset"), limit=5)
+        (entry,) = audit.search(session, AuditFilter(action="user.reset"), limit=5)
     assert entry.before is not None
     assert (entry.before[MESSAGES]["lifetime"], entry.reason) == (1, "a bad day")
 
