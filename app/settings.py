@@ -129,7 +129,7 @@ class Settings(BaseSettings):
 
     data: Path = Field(
         default=Path("data"),
-        description="Folder for all that must last: the database, and the bells between processes.",
+        description="Folder for all that must last: the database, and the sockets by which processes wake each other.",
     )
     database_url: str = Field(
         default_factory=_sqlite_in_data,

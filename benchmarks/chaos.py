@@ -32,7 +32,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from app.db import Database
-from app.models import GradingRun, Job, Submission
+from app.models import GradingResult, Job, Submission
 from benchmarks.local_site import (
     EXERCISE,
     Installation,
@@ -250,9 +250,11 @@ class Chaos:
 def judge(database: Database, figures: Figures) -> None:
     """Compare what is stored with what should be."""
     with database.read() as session:
-        runs = session.execute(select(GradingRun.submission_id, GradingRun.verdict).where(GradingRun.counts)).all()
+        runs = session.execute(
+            select(GradingResult.submission_id, GradingResult.verdict).where(GradingResult.counts)
+        ).all()
         stored = session.scalar(select(func.count()).select_from(Submission)) or 0
-        all_runs = session.scalar(select(func.count()).select_from(GradingRun)) or 0
+        all_runs = session.scalar(select(func.count()).select_from(GradingResult)) or 0
     verdicts: dict[str, list[str]] = {}
     for submission_id, verdict in runs:
         verdicts.setdefault(submission_id, []).append(verdict)

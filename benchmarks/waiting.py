@@ -25,7 +25,7 @@ import httpx2
 from sqlalchemy import select
 
 from app.clock import utc_now
-from app.models import GradingRun
+from app.models import GradingResult
 from app.settings import Settings
 from benchmarks.local_site import (
     EXERCISE,
@@ -149,7 +149,7 @@ async def hear(site: Installation, browsers: Browsers, *, verdicts: int) -> None
     finally:
         await asyncio.to_thread(worker.stop)
     with site.database.read() as session:
-        stored = dict(session.execute(select(GradingRun.submission_id, GradingRun.finished_at)).all())
+        stored = dict(session.execute(select(GradingResult.submission_id, GradingResult.finished_at)).all())
     delays = [max(0.0, (seen - stored[name]).total_seconds()) for name, seen in browsers.seen.items() if name in stored]
     print(f"verdict seen after its commit: {percentiles(delays)}")
 

@@ -35,8 +35,8 @@ def check_exercises(args: argparse.Namespace) -> int:
     exercises, faults = _load(folders)
     tested = _test(exercises, console, seeds=max(1, args.seeds))
     if args.json:
-        told = {"faults": [str(fault) for fault in faults], "exercises": [one.to_json() for one in tested]}
-        print(json.dumps(told, indent=1, ensure_ascii=False))
+        result = {"faults": [str(fault) for fault in faults], "exercises": [one.to_json() for one in tested]}
+        print(json.dumps(result, indent=1, ensure_ascii=False))
     else:
         _show(console, tested, faults, wanted=len(folders))
     return NOT_PUBLISHABLE if faults or not all(one.publishable for one in tested) else 0
@@ -79,12 +79,14 @@ def _test(exercises: list[Exercise | Question], console: Console, *, seeds: int)
     ):
         for exercise in code:
             bar = progress.add_task(exercise.id)
-            tested.append(SelfTest(exercise, grader, seeds=seeds, progress=_told(progress, bar, exercise.id)).run())
+            tested.append(
+                SelfTest(exercise, grader, seeds=seeds, progress=_progress_of(progress, bar, exercise.id)).run()
+            )
             progress.remove_task(bar)
     return tested
 
 
-class _told:  # noqa: N801  used as a function
+class _progress_of:  # noqa: N801  used as a function
     """Moves an exercise's bar on."""
 
     def __init__(self, progress: Progress, bar: TaskID, name: str) -> None:

@@ -53,7 +53,7 @@ class Graded:
             return json.dumps({"path": path, **self.report.to_json()})
         return json.dumps({"path": path, "verdict": self.verdict or None, "problem": self.problem})
 
-    def told(self) -> str:
+    def first_sentence(self) -> str:
         """The first thing to know about it."""
         if self.report is None:
             return self.problem
@@ -153,14 +153,14 @@ def _show(exercise: Exercise | Question, found: Sequence[Graded], *, seed: str) 
             Text(_printable(str(one.path))),
             Text(verdict, style=style),
             Text(f"{passed}/{len(checks)}" if checks else ""),
-            Text(_printable(" ".join(one.told().split()))),
+            Text(_printable(" ".join(one.first_sentence().split()))),
         )
     console = Console(highlight=False)
     console.print(Text(exercise.title, style="bold"))
     console.print(table)
     good = sum(one.passed for one in found)
-    told = f", seed {seed}" if isinstance(exercise, Exercise) else ""
-    console.print(Text(f"{good} of {len(found)} passed{told}", style="dim"))
+    shown_seed = f", seed {seed}" if isinstance(exercise, Exercise) else ""
+    console.print(Text(f"{good} of {len(found)} passed{shown_seed}", style="dim"))
 
 
 def _printable(text: str) -> str:

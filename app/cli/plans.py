@@ -26,7 +26,7 @@ def list_plans(args: argparse.Namespace) -> int:
     """Print a line for each plan."""
     with open_database(args).read() as session:
         for plan in plans.list_plans(session):
-            print(f"{plan.name}\t{'; '.join(limit.words for limit in plan.limits.values())}")
+            print(f"{plan.name}\t{'; '.join(limit.description for limit in plan.limits.values())}")
     return 0
 
 
@@ -35,9 +35,9 @@ def set_plan(args: argparse.Namespace) -> int:
     ends_at = utc_now() + timedelta(days=args.days) if args.days else None
     with open_database(args).write() as session:
         account = users.locked(session, args.email)
-        held = plans.give_plan(session, account, args.plan, ends_at=ends_at, by=None)
-    until = f"until {held.ends_at:%Y-%m-%d %H:%M} UTC" if held.ends_at else "without end"
-    print(f"{account.email or account.id} has the {held.title} plan {until}.")
+        current_plan = plans.give_plan(session, account, args.plan, ends_at=ends_at, by=None)
+    until = f"until {current_plan.ends_at:%Y-%m-%d %H:%M} UTC" if current_plan.ends_at else "without end"
+    print(f"{account.email or account.id} has the {current_plan.title} plan {until}.")
     return 0
 
 

@@ -25,7 +25,7 @@ from app.settings import Settings
 from app.web.http.site import Site
 from app.web.limits.connection_limits import BoundedProtocol, raise_descriptor_limit
 from app.worker import REFUSED, Supervisor, run_worker
-from app.worker.database_retry import insist
+from app.worker.database_retry import retry_while_away
 from graders.sandbox import walls
 
 log = structlog.get_logger()
@@ -152,7 +152,7 @@ def work(args: argparse.Namespace) -> int:
 def _await_database(settings: Settings) -> None:
     """Wait a while for a database that is being started, as after a power cut; then raise NotMigrated if it is old."""
     database = Database(settings.database_url)
-    insist(lambda: require_current(database), patience_s=DATABASE_WITHIN_S)
+    retry_while_away(lambda: require_current(database), patience_s=DATABASE_WITHIN_S)
     database.dispose()
 
 

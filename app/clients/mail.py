@@ -39,7 +39,7 @@ class MailFailed(AppError):
 
 
 class MailMisconfigured(AppError):
-    """A setting about mail has a value that it cannot have; found at the start, not with the first letter."""
+    """A setting about mail has a value that it cannot have; found at the start, not with the first e-mail."""
 
     title = "That setting cannot be used"
     message = "{problem}"
@@ -47,7 +47,7 @@ class MailMisconfigured(AppError):
 
 @dataclass(frozen=True)
 class Mail:
-    """A letter in plain text to one person."""
+    """An e-mail in plain text to one person."""
 
     to: str
     subject: str
@@ -100,7 +100,7 @@ class SmtpMailer:
     """Hands letters to a mail server, all over one connection."""
 
     def __init__(self, server: SmtpServer, *, sender: str) -> None:
-        """Prepare to send; nothing is opened until there is a letter."""
+        """Prepare to send; nothing is opened until there is an e-mail."""
         self._server = server
         self._sender = sender
 
@@ -144,7 +144,7 @@ class OutboxMailer:
     """Puts letters into a folder, for sites that have no mail server."""
 
     def __init__(self, folder: Path, *, sender: str) -> None:
-        """Prepare to write; the folder is made with the first letter."""
+        """Prepare to write; the folder is made with the first e-mail."""
         self._folder = folder
         self._sender = sender
 
@@ -160,7 +160,7 @@ class OutboxMailer:
     def _write(self, mail: Mail) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = f"{utc_now():%Y-%m-%dT%H-%M-%S}-{os.urandom(4).hex()}.eml"
-        # whoever can read a letter can use the link in it
+        # whoever can read an e-mail can use the link in it
         descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(_message(mail, self._sender).as_bytes(policy=SMTP))
@@ -168,7 +168,7 @@ class OutboxMailer:
 
 
 def _message(mail: Mail, sender: str) -> EmailMessage:
-    """Make the letter. Raises: ValueError if an address is none; a line end in a header is refused as well."""
+    """Make the message. Raises: ValueError if an address is none; a line end in a header is refused as well."""
     name, address = parseaddr(sender)
     message = EmailMessage(policy=SMTP)
     message["From"] = Address(display_name=name, addr_spec=address)

@@ -25,21 +25,21 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import CursorResult, text
 from sqlalchemy.orm import Session
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 # A job is due when this is over. The clocks of two machines differ, so "now" could be too late.
 _AT_ONCE = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedJob:
     """A job that is ours now."""
 
     number: int
     """Procrastinate's name for the job."""
     worker: int
     """Under which we are registered for it. Never given twice."""
-    facts: dict[str, Any]
+    task_kwargs: dict[str, Any]
     """What the job was given when it was deferred."""
 
 
@@ -51,13 +51,13 @@ class JobTables:
         self._session = session
         self._manager = JobManager(_SessionConnector(session))
 
-    def defer(self, queue: str, task: str, *, priority: int, facts: dict[str, Any]) -> int:
+    def defer(self, queue: str, task: str, *, priority: int, task_kwargs: dict[str, Any]) -> int:
         """Add a job, and return its number. At the commit, whoever listens is woken by a trigger of procrastinate's."""
-        return _numbered(self._manager.defer_job(_entry(queue, task, priority=priority, facts=facts)))
+        return _numbered(self._manager.defer_job(_entry(queue, task, priority=priority, task_kwargs=task_kwargs)))
 
     def defer_periodic(self, queue: str, chore: str, *, due: int) -> None:
         """Add a job that is to be done once at that time, however many ask for it. `due`: seconds since 1970."""
-        entry = _entry(queue, chore, priority=0, facts={"timestamp": due, "chore": chore})
+        entry = _entry(queue, chore, priority=0, task_kwargs={"timestamp": due, "chore": chore})
         _finished(self._manager.defer_periodic_job(entry, periodic_id=queue, defer_timestamp=due))
 
     def prioritise(self, priorities: Mapping[int, int]) -> None:
@@ -67,7 +67,7 @@ class JobTables:
             changes = [{"id": number, "priority": priority} for number, priority in sorted(priorities.items())]
             self._session.connection().execute(change, changes)
 
-    def fetch(self, *queues: str) -> Fetched | None:
+    def fetch(self, *queues: str) -> FetchedJob | None:
         """Take the first job of these queues that nobody else is just taking."""
         if not self._is_any_waiting(queues):
             return None  # most looks end here, and have written nothing
@@ -76,7 +76,7 @@ class JobTables:
         if entry is None:
             _finished(self._manager.unregister_worker(worker))
             return None
-        return Fetched(number=_numbered(entry), worker=worker, facts=entry.task_kwargs)
+        return FetchedJob(number=_numbered(entry), worker=worker, task_kwargs=entry.task_kwargs)
 
     def beat(self, worker: int) -> None:
         """Say that a job is still being worked on."""
@@ -88,7 +88,7 @@ class JobTables:
         _finished(self._manager.unregister_worker(worker))
 
     def give_back(self, number: int) -> None:
-        """Let others have a job at once, in its old place in the order."""
+        """Let others have a job at once, with its old priority."""
         self._manager.retry_job_by_id(number, retry_at=_AT_ONCE)
 
     def unregister(self, worker: int) -> None:
@@ -164,9 +164,9 @@ def _for_psycopg(value: object) -> object:
     return [_for_psycopg(one) for one in value] if isinstance(value, list) else value
 
 
-def _entry(queue: str, task: str, *, priority: int, facts: dict[str, Any]) -> Entry:
+def _entry(queue: str, task: str, *, priority: int, task_kwargs: dict[str, Any]) -> Entry:
     # No lock: with one, procrastinate hands out nothing that bears it while one is being worked on.
-    return Entry(queue=queue, task_name=task, priority=priority, task_kwargs=facts, lock=None, queueing_lock=None)
+    return Entry(queue=queue, task_name=task, priority=priority, task_kwargs=task_kwargs, lock=None, queueing_lock=None)
 
 
 def _numbered(entry: Entry) -> int:
@@ -175,12 +175,12 @@ def _numbered(entry: Entry) -> int:
     return entry.id
 
 
-def _finished(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
+def _finished(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine that never waits, and return what it returns."""
     try:
         coroutine.send(None)
     except StopIteration as end:
-        answer: Answer = end.value
+        answer: Result = end.value
         return answer
     coroutine.close()
     raise RuntimeError("procrastinate wanted to wait, and there is no event loop here")

@@ -14,8 +14,19 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
+from typing import Any, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    CursorResult,
+    Delete,
+    Engine,
+    Update,
+    create_engine,
+    event,
+    make_url,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -124,6 +135,16 @@ def upsert(session: Session, model: type[Base]) -> sqlite.Insert | postgresql.In
     if session.get_bind().dialect.name == "sqlite":
         return sqlite.insert(model)
     return postgresql.insert(model)
+
+
+def updated_rows(session: Session, statement: Update | Delete) -> int:
+    """
+    Change or delete rows by one statement, and return how many there were.
+
+    Objects that are loaded already keep what they had: read them anew where that matters.
+    """
+    result = session.execute(statement.execution_options(synchronize_session=False))
+    return cast("CursorResult[Any]", result).rowcount
 
 
 # NaN is not JSON: better refused here, loudly, than by every reader later.

@@ -1,15 +1,24 @@
 """The tables: what each row means, and what may change in it."""
 
 from app.db import Base
-from app.models.accounts import Account, ApiToken, BrowserSession, Identity, LinkPurpose, Role, SignInLink
+from app.models.accounts import (
+    ASSIGNABLE_ROLES,
+    Account,
+    ApiToken,
+    BrowserSession,
+    Identity,
+    LinkPurpose,
+    Role,
+    SignInLink,
+)
 from app.models.audit import AuditEntry
 from app.models.drafts import Draft
 from app.models.exercises import Course, Exercise, ExerciseKind, ExerciseVersion, Lesson
-from app.models.grading import GradingRun
+from app.models.grading import GradingResult
 from app.models.hints import HintOpening
 from app.models.jobs import Job, JobKind, JobState
-from app.models.metrics import Figure
-from app.models.passages import Passage
+from app.models.metrics import MetricSample
+from app.models.passages import PassageRow
 from app.models.plans import (
     AccountPlan,
     Grant,
@@ -21,12 +30,13 @@ from app.models.plans import (
     Rule,
     UsageCounter,
 )
-from app.models.spent_allowances import SpentAllowance
+from app.models.spent_allowances import SpentQuota
 from app.models.submissions import Submission, SubmissionKind
 from app.models.tutor import MessageState, TokenMonth, TutorMessage, TutorPolicy
 from app.models.workers import Worker
 
 __all__ = [
+    "ASSIGNABLE_ROLES",
     "Account",
     "AccountPlan",
     "ApiToken",
@@ -38,8 +48,7 @@ __all__ = [
     "Exercise",
     "ExerciseKind",
     "ExerciseVersion",
-    "Figure",
-    "GradingRun",
+    "GradingResult",
     "Grant",
     "HintOpening",
     "Identity",
@@ -50,7 +59,8 @@ __all__ = [
     "LimitOverride",
     "LinkPurpose",
     "MessageState",
-    "Passage",
+    "MetricSample",
+    "PassageRow",
     "Period",
     "Plan",
     "PlanLimit",
@@ -58,7 +68,7 @@ __all__ = [
     "Role",
     "Rule",
     "SignInLink",
-    "SpentAllowance",
+    "SpentQuota",
     "Submission",
     "SubmissionKind",
     "TokenMonth",

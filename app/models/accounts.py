@@ -19,6 +19,10 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+ASSIGNABLE_ROLES = (Role.STUDENT, Role.INSTRUCTOR, Role.ADMIN)
+"""Those that somebody can be given; a guest is one by having no account of their own."""
+
+
 class Account(Base):
     """A person, or a visitor who may become one."""
 

@@ -1,4 +1,4 @@
-"""What came of running a submission."""
+"""What came of grading a submission."""
 
 from datetime import datetime
 from typing import Any
@@ -10,11 +10,11 @@ from app.clock import utc_now
 from app.db import Base, new_id
 
 
-class GradingRun(Base):
+class GradingResult(Base):
     """
-    One run and its report. Runs are appended; only `counts` may ever change.
+    One report on a submission. Results are appended; only `counts` may ever change.
 
-    A run that did not end (its worker was killed, or the grader failed and will try again)
+    Grading that did not end (its worker was killed, or the grader failed and will try again)
     leaves no row.
     """
 
@@ -32,16 +32,16 @@ class GradingRun(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     submission_id: Mapped[str] = mapped_column(ForeignKey("submission.id"))
-    attempt: Mapped[int]
-    """1, 2, 3 … over all recorded runs of the submission, regrades included."""
+    number: Mapped[int] = mapped_column("attempt")
+    """1, 2, 3 … over all results of the submission, regrades included."""
     lease_token: Mapped[str] = mapped_column(unique=True)
-    """The claim under which it ran: one claim records one run, however often it tries."""
+    """The claim under which it was graded: one claim records one result, however often it tries."""
     seed: Mapped[str]
     """What the fresh trials were drawn from, so that a failure replays exactly."""
     verdict: Mapped[str] = mapped_column(index=True)
     report: Mapped[dict[str, Any]]
     counts: Mapped[bool]
-    """Whether this is the run that the student is shown and credited with."""
+    """Whether this is the result that the student is shown and credited with."""
     worker: Mapped[str]
     """Host, process and start of the worker, to find its log by."""
     started_at: Mapped[datetime]

@@ -10,7 +10,7 @@ from app.db import Base, new_id
 
 
 class HintOpening(Base):
-    """A rung of the ladder, opened by an account. Opening it again changes nothing."""
+    """A hint that an account has opened. Opening it again changes nothing."""
 
     __tablename__ = "hint_opening"
     __table_args__ = (UniqueConstraint("account_id", "exercise_version_id", "rung"),)
@@ -18,9 +18,9 @@ class HintOpening(Base):
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"))
     exercise_version_id: Mapped[str] = mapped_column(ForeignKey("exercise_version.id"), index=True)
-    rung: Mapped[int]
-    """1, 2, 3 … up the ladder."""
-    attempt: Mapped[int]
+    number: Mapped[int] = mapped_column("rung")
+    """1, 2, 3 … in the order of the exercise's hints."""
+    attempts_before: Mapped[int] = mapped_column("attempt")
     """How many checks the account had sent before."""
     offered: Mapped[bool]
     """Whether the page offered it after a verdict; otherwise it was asked for."""

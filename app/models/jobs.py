@@ -27,7 +27,7 @@ class Job(Base):
     """
     A submission that is not graded yet.
 
-    The row is deleted when the run is recorded: the table stays as short as the queue, so
+    The row is deleted when the result is recorded: the table stays as short as the queue, so
     that looking for the next job stays quick however many were graded before.
     """
 
@@ -47,12 +47,12 @@ class Job(Base):
     is_guest: Mapped[bool] = mapped_column(default=False)
     """Whether a visitor without an account sent it."""
     state: Mapped[JobState]
-    attempts: Mapped[int]
+    tries: Mapped[int] = mapped_column("attempts")
     """How often it was claimed."""
     lease_owner: Mapped[str | None]
-    """`host:pid:start` of the worker that holds it."""
+    """`host:pid:start` of the worker that has claimed it."""
     lease_token: Mapped[str | None]
-    """New with each claim; a result is taken only from who holds the newest."""
+    """New with each claim; a result is taken only from the newest claim."""
     lease_until: Mapped[datetime | None]
     enqueued_at: Mapped[datetime]
     procrastinate_id: Mapped[int | None] = mapped_column(BigInteger)

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.db import Base
 
 
-class Figure(Base):
+class MetricSample(Base):
     """One sample, such as the number of requests to a route. Processes add to it; it never falls."""
 
     __tablename__ = "figure"

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.db import Base
 
 
-class Passage(Base):
+class PassageRow(Base):
     """
     A section of a lesson, or an exercise's task. Written anew when a course is imported and the text has changed.
 

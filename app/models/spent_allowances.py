@@ -7,7 +7,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.db import Base
 
 
-class SpentAllowance(Base):
+class SpentQuota(Base):
     """
     How much of something an account had used that is deleted, so that signing up again does not give it anew.
 

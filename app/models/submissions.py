@@ -21,7 +21,7 @@ class SubmissionKind(StrEnum):
 
 
 class Submission(Base):
-    """Source as it was sent. Immutable: what is found out about it stands in `GradingRun`."""
+    """Source as it was sent. Immutable: what grading finds out about it stands in `GradingResult`."""
 
     __tablename__ = "submission"
     __table_args__ = (

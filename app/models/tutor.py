@@ -50,7 +50,7 @@ class TutorMessage(Base):
     """The grant it was taken from, if the plan's own amount was spent."""
     epochs: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     """By period key, the epoch of each counter it was added to."""
-    attempts: Mapped[int] = mapped_column(default=1)
+    tries: Mapped[int] = mapped_column("attempts", default=1)
     """How often it was reserved."""
     owner: Mapped[str]
     """`host:pid:start` of the web process that answers: one that is dead answers no more."""

@@ -1,4 +1,4 @@
-"""Who grades at present, and behind which walls."""
+"""Who grades at present, and in which sandbox."""
 
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,6 @@ class Worker(Base):
     slots: Mapped[int]
     """How many submissions it grades at once."""
     walls: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
-    """What came of trying each wall when it started: wall, deed, state (holds, missing, not needed) and why."""
+    """The findings of the sandbox check at its start: layer (`wall`), action (`deed`), `state` and `why`."""
     started_at: Mapped[datetime] = mapped_column(default=utc_now)
     seen_at: Mapped[datetime] = mapped_column(default=utc_now, index=True)

@@ -58,7 +58,21 @@ def record(session: Session, change: Change, *, by: Account | None) -> AuditEntr
     return entry
 
 
-def find(session: Session, wanted: AuditFilter, *, limit: int, after: AuditEntry | None = None) -> list[AuditEntry]:
+def record_for_user(
+    session: Session,
+    action: str,
+    account: Account,
+    change: tuple[dict[str, Any] | None, dict[str, Any] | None],
+    *,
+    by: Account | None,
+    reason: str,
+) -> AuditEntry:
+    """Add an entry on an account; `change` is how something of it was before, and how it is now."""
+    subject = account.email or "guest"
+    return record(session, Change(action, "user", account.id, subject, *change, reason), by=by)
+
+
+def search(session: Session, filters: AuditFilter, *, limit: int, after: AuditEntry | None = None) -> list[AuditEntry]:
     """
     Return entries, the newest first.
 
@@ -68,7 +82,7 @@ def find(session: Session, wanted: AuditFilter, *, limit: int, after: AuditEntry
         limit: how many at most.
         after: the entry behind which to go on. New entries then move nothing to another page.
     """
-    found = _matching(wanted).order_by(AuditEntry.at.desc(), AuditEntry.id).limit(limit)
+    found = _matching(filters).order_by(AuditEntry.at.desc(), AuditEntry.id).limit(limit)
     if after is not None:
         same_moment = (AuditEntry.at == after.at) & (AuditEntry.id > after.id)
         found = found.where((AuditEntry.at < after.at) | same_moment)
@@ -93,17 +107,17 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text).strip()
 
 
-def _matching(wanted: AuditFilter) -> Select[AuditEntry]:
+def _matching(filters: AuditFilter) -> Select[AuditEntry]:
     found = select(AuditEntry)
-    if wanted.actor:
-        found = found.where(AuditEntry.actor.icontains(wanted.actor, autoescape=True))
-    if wanted.action:
-        found = found.where(AuditEntry.action.istartswith(wanted.action, autoescape=True))
-    if wanted.subject:
-        named = AuditEntry.subject.icontains(wanted.subject, autoescape=True)
-        found = found.where(named | (AuditEntry.subject_id == wanted.subject))
-    if wanted.since:
-        found = found.where(AuditEntry.at >= wanted.since)
-    if wanted.until:
-        found = found.where(AuditEntry.at < wanted.until)
+    if filters.actor:
+        found = found.where(AuditEntry.actor.icontains(filters.actor, autoescape=True))
+    if filters.action:
+        found = found.where(AuditEntry.action.istartswith(filters.action, autoescape=True))
+    if filters.subject:
+        named = AuditEntry.subject.icontains(filters.subject, autoescape=True)
+        found = found.where(named | (AuditEntry.subject_id == filters.subject))
+    if filters.since:
+        found = found.where(AuditEntry.at >= filters.since)
+    if filters.until:
+        found = found.where(AuditEntry.at < filters.until)
     return found

@@ -104,8 +104,8 @@ def _require_kind(database: Database, source: Path) -> None:
     if is_sqlite if database.is_sqlite else is_postgresql:
         return
     here = "SQLite" if database.is_sqlite else "PostgreSQL"
-    told = "is no whole backup of any" if not (is_sqlite or is_postgresql) else "is a backup of the other kind"
-    raise BackupRefused(reason=f"The database is {here}, and {source} {told}. Nothing was changed.")
+    finding = "is no whole backup of any" if not (is_sqlite or is_postgresql) else "is a backup of the other kind"
+    raise BackupRefused(reason=f"The database is {here}, and {source} {finding}. Nothing was changed.")
 
 
 def _holds_something(database: Database) -> bool:

@@ -1,4 +1,4 @@
-"""The ladder of hints: opening a rung, which one fits what went wrong, and which ones helped."""
+"""Hints: opening one, which one fits what went wrong, and which ones helped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,40 +10,40 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.db import new_id, upsert
 from app.errors import NoHints
-from app.models import Account, ExerciseVersion, GradingRun, HintOpening, Submission, SubmissionKind
+from app.models import Account, ExerciseVersion, GradingResult, HintOpening, Submission, SubmissionKind
 from app.services.exercises.catalogue import current_version
 from graders.report import Verdict
 
 
 @dataclass(frozen=True)
 class Hint:
-    """A rung of the ladder, open."""
+    """A hint that is open."""
 
-    rung: int
+    number: int
     """From 1."""
     text: str
     """Markdown."""
     left: int
-    """How many rungs are still closed."""
+    """How many hints of the exercise are still closed."""
 
 
 @dataclass(frozen=True)
-class Ladder:
-    """How an account stands on the ladder of an exercise."""
+class HintState:
+    """Which hints of an exercise an account has opened, and which it should be offered."""
 
-    rungs: int
+    total: int
     opened: tuple[Hint, ...]
-    fitting: int | None
-    """The closed rung that goes best with the last verdict; None if all are open."""
+    suggested: int | None
+    """The number of the closed hint that goes best with the last verdict; None if all are open."""
     fits_diagnosis: bool
-    """Whether the author has chosen that rung for what went wrong, rather than its being the next."""
+    """Whether the author has chosen that hint for what went wrong, rather than its being the next."""
 
 
 @dataclass(frozen=True)
-class RungUse:
-    """How a rung was used, over all students and versions of an exercise's ladder."""
+class HintUse:
+    """How one hint of an exercise was used, over all students."""
 
-    rung: int
+    number: int
     opened: int
     """How many accounts opened it."""
     offered: int
@@ -51,14 +51,14 @@ class RungUse:
     passed_next: int
     """How many passed with the next check they sent after opening it."""
     passed_later: int
-    """How many passed at any time after it, without opening another rung."""
+    """How many passed at any time after it, without opening another hint."""
 
 
 def open_hint(
-    session: Session, *, account: Account, exercise_id: str, rung: int | None = None, offered: bool = False
+    session: Session, *, account: Account, exercise_id: str, number: int | None = None, offered: bool = False
 ) -> Hint:
     """
-    Open a rung: the next closed one, or the one that is named. Opening it again changes nothing.
+    Open a hint: the next closed one, or the one with this number. Opening it again changes nothing.
 
     When all are open already, the next one is the last one.
 
@@ -72,20 +72,20 @@ def open_hint(
         raise NoHints(reason="This exercise has no hints.")
     opened = _opened(session, account, version.id)
     closed = [number for number in range(1, len(texts) + 1) if number not in opened]
-    wanted = rung if rung is not None else (closed[0] if closed else len(texts))
+    wanted = number if number is not None else (closed[0] if closed else len(texts))
     if not 1 <= wanted <= len(texts):
         raise NoHints(reason=f"This exercise has {len(texts)} hints, numbered from 1.")
-    _record(session, account, version, rung=wanted, offered=offered)
+    _record(session, account, version, number=wanted, offered=offered)
     return Hint(wanted, texts[wanted - 1], left=len(set(closed) - {wanted}))
 
 
-def ladder_of(session: Session, *, account: Account, exercise_id: str, report: Mapping[str, Any] | None) -> Ladder:
+def hints_of(session: Session, *, account: Account, exercise_id: str, report: Mapping[str, Any] | None) -> HintState:
     """
-    Return what is open, and which rung to offer next.
+    Return what is open, and which hint to offer next.
 
     Args:
         session: to read with.
-        account: whose ladder.
+        account: whose hints.
         exercise_id: of which exercise.
         report: the last report, or None if there is none.
 
@@ -94,17 +94,17 @@ def ladder_of(session: Session, *, account: Account, exercise_id: str, report: M
     """
     version = current_version(session, exercise_id)
     texts = _texts(version)
-    rungs = sorted(_opened(session, account, version.id) & set(range(1, len(texts) + 1)))
-    closed = [number for number in range(1, len(texts) + 1) if number not in rungs]
-    opened = tuple(Hint(number, texts[number - 1], left=len(closed)) for number in rungs)
-    chosen = _chosen_rung(version.content, report)
+    total = sorted(_opened(session, account, version.id) & set(range(1, len(texts) + 1)))
+    closed = [number for number in range(1, len(texts) + 1) if number not in total]
+    opened = tuple(Hint(number, texts[number - 1], left=len(closed)) for number in total)
+    chosen = _chosen_hint(version.content, report)
     fits = chosen in closed
-    return Ladder(len(texts), opened, chosen if fits else (closed[0] if closed else None), fits)
+    return HintState(len(texts), opened, chosen if fits else (closed[0] if closed else None), fits)
 
 
-def uses(session: Session, exercise_id: str) -> list[RungUse]:
+def uses(session: Session, exercise_id: str) -> list[HintUse]:
     """
-    Say how each rung of an exercise's current ladder was used, and whether it helped.
+    Say how each hint of an exercise's current version was used, and whether it helped.
 
     Raises:
         NotFound: there is no such exercise.
@@ -114,11 +114,11 @@ def uses(session: Session, exercise_id: str) -> list[RungUse]:
         select(HintOpening).where(HintOpening.exercise_version_id == version.id).order_by(HintOpening.opened_at)
     ).all()
     checks = _graded_checks(session, version.id)
-    return [_use(rung, openings, checks) for rung in range(1, len(_texts(version)) + 1)]
+    return [_use(number, openings, checks) for number in range(1, len(_texts(version)) + 1)]
 
 
-def _use(rung: int, openings: Any, checks: dict[str, list[tuple[Any, bool]]]) -> RungUse:  # noqa: ANN401  rows
-    mine = [one for one in openings if one.rung == rung]
+def _use(number: int, openings: Any, checks: dict[str, list[tuple[Any, bool]]]) -> HintUse:  # noqa: ANN401  rows
+    mine = [one for one in openings if one.number == number]
     passed_next = passed_later = 0
     for one in mine:
         after = [passed for sent_at, passed in checks.get(one.account_id, []) if sent_at > one.opened_at]
@@ -133,14 +133,14 @@ def _use(rung: int, openings: Any, checks: dict[str, list[tuple[Any, bool]]]) ->
         ]
         passed_next += bool(after and after[0])
         passed_later += any(alone)
-    return RungUse(rung, len(mine), sum(one.offered for one in mine), passed_next, passed_later)
+    return HintUse(number, len(mine), sum(one.offered for one in mine), passed_next, passed_later)
 
 
 def _graded_checks(session: Session, version_id: str) -> dict[str, list[tuple[Any, bool]]]:
     """Return by account when it sent its checks of a version, in order, and whether each passed."""
     rows = session.execute(
-        select(Submission.account_id, Submission.created_at, GradingRun.verdict)
-        .join(GradingRun, (GradingRun.submission_id == Submission.id) & GradingRun.counts)
+        select(Submission.account_id, Submission.created_at, GradingResult.verdict)
+        .join(GradingResult, (GradingResult.submission_id == Submission.id) & GradingResult.counts)
         .where(Submission.exercise_version_id == version_id, Submission.kind == SubmissionKind.CHECK)
         .order_by(Submission.created_at)
     )
@@ -150,9 +150,9 @@ def _graded_checks(session: Session, version_id: str) -> dict[str, list[tuple[An
     return found
 
 
-def _record(session: Session, account: Account, version: ExerciseVersion, *, rung: int, offered: bool) -> None:
-    """Add the opening, unless it is there: of two at the same instant, the second does nothing."""
-    attempt = session.scalar(
+def _record(session: Session, account: Account, version: ExerciseVersion, *, number: int, offered: bool) -> None:
+    """Add the opening, unless it is there: of two concurrent ones, the second does nothing."""
+    attempts_before = session.scalar(
         select(func.count())
         .select_from(Submission)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
@@ -166,8 +166,8 @@ def _record(session: Session, account: Account, version: ExerciseVersion, *, run
         "id": new_id(),
         "account_id": account.id,
         "exercise_version_id": version.id,
-        "rung": rung,
-        "attempt": attempt,
+        "number": number,
+        "attempts_before": attempts_before,
         "offered": offered,
         "opened_at": utc_now(),
     }
@@ -177,7 +177,7 @@ def _record(session: Session, account: Account, version: ExerciseVersion, *, run
 def _opened(session: Session, account: Account, version_id: str) -> set[int]:
     return set(
         session.scalars(
-            select(HintOpening.rung).where(
+            select(HintOpening.number).where(
                 HintOpening.account_id == account.id, HintOpening.exercise_version_id == version_id
             )
         )
@@ -189,7 +189,7 @@ def _texts(version: ExerciseVersion) -> list[str]:
     return texts
 
 
-def _chosen_rung(content: Mapping[str, Any], report: Mapping[str, Any] | None) -> int | None:
-    """Return the rung that the author has named for the misconception of a report."""
+def _chosen_hint(content: Mapping[str, Any], report: Mapping[str, Any] | None) -> int | None:
+    """Return the number of the hint that the author has named for the misconception of a report."""
     tag = ((report or {}).get("misconception") or {}).get("tag")
     return next((one.get("hint") for one in content.get("wrong", []) if tag and one.get("tag") == tag), None)

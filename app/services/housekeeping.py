@@ -18,7 +18,7 @@ from app.models import (
     Account,
     BrowserSession,
     Draft,
-    GradingRun,
+    GradingResult,
     HintOpening,
     Job,
     Period,
@@ -70,8 +70,8 @@ def _remove_runs(session: Session, *, before: datetime) -> int:
     )
     ids = session.scalars(old).all()
     if ids:
-        metrics.keep_verdicts(session, GradingRun.submission_id.in_(ids))
-        session.execute(delete(GradingRun).where(GradingRun.submission_id.in_(ids)))
+        metrics.preserve_verdict_counts(session, GradingResult.submission_id.in_(ids))
+        session.execute(delete(GradingResult).where(GradingResult.submission_id.in_(ids)))
         session.execute(delete(Submission).where(Submission.id.in_(ids)).execution_options(synchronize_session=False))
     return len(ids)
 

@@ -1,5 +1,5 @@
 """
-The site's figures, whichever process counted them.
+The site's metrics, whichever process counted them.
 
 Two kinds. What the database knows anyway (what waits, verdicts, workers) is counted there when it is asked for, so it
 is exact. What it does not know (times of phases, requests, refusals) each process counts for itself and adds to one row
@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.db import upsert
 from app.metrics import sample_key, sample_of
-from app.models import Figure, GradingRun
+from app.models import GradingResult, MetricSample
 from app.services.grading import workers
 from app.services.grading.queue import GradingQueue
 
@@ -49,7 +49,7 @@ def snapshot(session: Session, queue: GradingQueue, *, now: datetime | None = No
         oldest_s=waited_s(session, queue, now=now),
         workers=len(there),
         slots=sum(one.slots for one in there),
-        walls=workers.weakest_walls(there),
+        walls=workers.weakest_layers(there),
         verdicts=verdicts(session),
     )
 
@@ -70,13 +70,13 @@ def verdicts(session: Session) -> dict[str, int]:
     return dict(counted)
 
 
-def keep_verdicts(session: Session, removed: ColumnElement[bool]) -> None:
+def preserve_verdict_counts(session: Session, removed: ColumnElement[bool]) -> None:
     """Keep the verdicts of runs that are about to be removed: what is counted never falls."""
     add(session, {sample_key(_REMOVED, {"verdict": one}): n for one, n in _counted(session, removed).items()})
 
 
 def _counted(session: Session, which: ColumnElement[bool]) -> dict[str, int]:
-    rows = session.execute(select(GradingRun.verdict, func.count()).where(which).group_by(GradingRun.verdict))
+    rows = session.execute(select(GradingResult.verdict, func.count()).where(which).group_by(GradingResult.verdict))
     return {verdict: number for verdict, number in rows}  # noqa: C416  rows are not pairs to everyone
 
 
@@ -85,14 +85,14 @@ def add(session: Session, changes: Mapping[str, float]) -> None:
     if not changes:
         return
     rows = [{"sample": key, "value": changes[key]} for key in sorted(changes)]
-    insertion = upsert(session, Figure).values(rows)
+    insertion = upsert(session, MetricSample).values(rows)
     session.execute(
         insertion.on_conflict_do_update(
-            index_elements=[Figure.sample], set_={"value": Figure.value + insertion.excluded.value}
+            index_elements=[MetricSample.sample], set_={"value": MetricSample.value + insertion.excluded.value}
         )
     )
 
 
 def totals(session: Session) -> dict[str, float]:
     """Return the totals by sample."""
-    return {one.sample: one.value for one in session.scalars(select(Figure))}
+    return {one.sample: one.value for one in session.scalars(select(MetricSample))}

@@ -22,7 +22,7 @@ from app.models import (
     AuditEntry,
     BrowserSession,
     Draft,
-    GradingRun,
+    GradingResult,
     Grant,
     HintOpening,
     Identity,
@@ -36,12 +36,12 @@ from app.models import (
 )
 from app.services.administration.users import refuse_last_admin
 from app.services.keyed_hash import KeyedHash
-from app.services.metrics import keep_verdicts
+from app.services.metrics import preserve_verdict_counts
 from app.services.plans.spent_quotas import remember
 from app.services.tutor.ledger import give_up_all
 
 # In the order in which they can be deleted: what refers to another goes before it.
-_OF_SUBMISSIONS = (Job, GradingRun)
+_OF_SUBMISSIONS = (Job, GradingResult)
 _OF_ACCOUNTS = (
     Submission,
     Draft,
@@ -94,8 +94,8 @@ def delete_account(session: Session, account_id: str, *, keyed_hash: KeyedHash |
         give_up_all(session, account_id)
         if keyed_hash is not None:
             remember(session, account, keyed_hash=keyed_hash)
-    keep_verdicts(session, GradingRun.submission_id.in_(_sent_by(account_id)))
-    for model, mine in _belongings(account_id):
+    preserve_verdict_counts(session, GradingResult.submission_id.in_(_sent_by(account_id)))
+    for model, mine in _owned_rows(account_id):
         session.execute(delete(model).where(mine).execution_options(synchronize_session=False))
     session.execute(delete(Account).where(Account.id == account_id))
 
@@ -103,14 +103,14 @@ def delete_account(session: Session, account_id: str, *, keyed_hash: KeyedHash |
 def export_account(session: Session, account_id: str) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
     """Yield each table's name with its rows about an account, in pieces that fit into memory."""
     yield "account", _rows(session, Account, Account.id == account_id)
-    for model, mine in reversed(list(_belongings(account_id))):
+    for model, mine in reversed(list(_owned_rows(account_id))):
         yield model.__tablename__, _rows(session, model, mine)
     yield "redeem_code", _rows(session, RedeemCode, RedeemCode.redeemed_by == account_id)
     concerns = or_(AuditEntry.subject_id == account_id, AuditEntry.actor_id == account_id)
     yield "audit_entry", _rows(session, AuditEntry, concerns)
 
 
-def _belongings(account_id: str) -> Iterator[tuple[type[Base], ColumnElement[bool]]]:
+def _owned_rows(account_id: str) -> Iterator[tuple[type[Base], ColumnElement[bool]]]:
     for model in _OF_SUBMISSIONS:
         yield model, model.submission_id.in_(_sent_by(account_id))
     for owned in _OF_ACCOUNTS:

@@ -1,5 +1,5 @@
 """
-The worker: takes jobs off the queue, has them graded behind walls, and records what came out.
+The worker: takes jobs off the queue, has them graded in the sandbox, and records the results.
 
 It is a process of its own, because the web server must answer while code runs, and because a
 process that forks must not hold an event loop.

@@ -19,7 +19,7 @@ def main() -> int:
         die_with(args.parent)
     settings = Settings(**({"data": args.data} if args.data else {}))
     logs.configure(settings.log_format)
-    # only a server knows who can send code: a worker by itself never does without walls
+    # only a server knows who can send code: a worker by itself never does without its sandbox
     return run_worker(settings if args.parent is not None else settings.model_copy(update={"unsafe": False}))
 
 

@@ -1,5 +1,5 @@
 """
-Doing what must be done although the database is away for a moment.
+Retrying what must be done although the database is away for a moment.
 
 A verdict that is found should not be lost because PostgreSQL is restarted just then: finding it again takes
 longer, and counts as a try. All that is done so is safe to do twice, because a commit may have succeeded
@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 PATIENCE_S = 60.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 log = structlog.get_logger()
 
 
@@ -28,13 +28,13 @@ def is_away(error: Exception) -> bool:
     return isinstance(error, OperationalError | InterfaceError | NoConnection)
 
 
-def insist(deed: Callable[[], Answer], *, patience_s: float = PATIENCE_S) -> Answer:
+def retry_while_away(action: Callable[[], Result], *, patience_s: float = PATIENCE_S) -> Result:
     """Do something in the database, again and again while it is away; after `patience_s`, raise its error."""
     deadline_s = time.monotonic() + patience_s
     pause_s = _FIRST_PAUSE_S
     while True:
         try:
-            return deed()
+            return action()
         except Exception as error:
             if not is_away(error) or time.monotonic() + pause_s > deadline_s:
                 raise

@@ -14,13 +14,13 @@ from app.db import Database
 from app.metrics import UNWRITTEN
 from app.services import housekeeping, metrics
 from app.services.grading import workers
-from app.services.grading.backend import bells_for, queue_for
+from app.services.grading.backend import queue_for, wakeups_for
 from app.services.process_identity import this_process
 from app.settings import Settings
-from app.worker.database_retry import insist
-from app.worker.sandbox_check import REFUSED, Walls
+from app.worker.database_retry import retry_while_away
+from app.worker.sandbox_check import REFUSED, SandboxCheck
 from app.worker.scratch import scratch_folder, touch
-from app.worker.slot import Slot, Surroundings
+from app.worker.slot import Slot, WorkerContext
 
 GRACE_S = 8.0
 """How long running jobs may take to finish after SIGTERM before they are given back."""
@@ -35,7 +35,7 @@ def run_worker(settings: Settings) -> int:
     Grade until SIGTERM or SIGINT. Call it from the main thread: it handles signals.
 
     Returns:
-        The exit code: 0, or REFUSED if a wall round students' code does not hold.
+        The exit code: 0, or REFUSED if a layer of the sandbox does not hold.
     """
     stop = Event()
 
@@ -46,78 +46,86 @@ def run_worker(settings: Settings) -> int:
     signal.signal(signal.SIGINT, ask_to_stop)
     # Each slot needs one at a time; renewals and upkeep, one more.
     database = Database(settings.database_url, connections=settings.workers + 2)
-    presence = _Presence(database, slots=settings.workers, walls=Walls(unsafe=settings.unsafe))
+    registration = _Registration(database, slots=settings.workers, check=SandboxCheck(unsafe=settings.unsafe))
     with scratch_folder(settings.data_dir) as scratch:
-        around = Surroundings(
+        context = WorkerContext(
             database=database,
             queue=queue_for(settings, database),
-            bells=bells_for(settings, database),
+            wakeups=wakeups_for(settings, database),
             scratch=scratch,
-            owner=presence.owner,
+            owner=registration.owner,
             stop=stop,
-            walls=presence.walls,
-            ready=presence.tell,
+            sandbox_check=registration.check,
+            ready=registration.begin,
         )
         # Whatever guests send, the first of several slots is never held up by it.
         slots = [
-            Slot(around, number=number, takes_guests=number > 0 or settings.workers == 1)
+            Slot(context, number=number, takes_guests=number > 0 or settings.workers == 1)
             for number in range(settings.workers)
         ]
         for slot in slots:
             slot.start()
-        log.info("worker started", owner=around.owner, slots=len(slots))
+        log.info("worker started", owner=context.owner, slots=len(slots))
         often_s = settings.lease_s if database.is_sqlite else settings.rescue_every_s
         housekeeper = _Housekeeper(database, run_retention_days=settings.run_retention_days)
-        _tend(slots, around, (presence.renew, housekeeper.tidy), every_s=min(settings.lease_s / 3, often_s))
-        _end(slots, around)
-        presence.end()
+        chores = (registration.renew, housekeeper.tidy)
+        _maintain(slots, context, chores, every_s=min(settings.lease_s / 3, often_s))
+        _end(slots, context)
+        registration.end()
     database.dispose()
-    return _said(slots)
+    return _exit_code(slots)
 
 
-def _tend(slots: list[Slot], around: Surroundings, chores: Sequence[Callable[[Path], None]], *, every_s: float) -> None:
-    """Until we are to stop: hold on to what is in hand, look after the queue, and do the `chores`."""
-    while not around.stop.wait(every_s):
-        _renew_all(slots)
+def _maintain(
+    slots: list[Slot], context: WorkerContext, chores: Sequence[Callable[[Path], None]], *, every_s: float
+) -> None:
+    """Until we are to stop: renew the leases, look after the queue, and do the `chores`."""
+    while not context.stop.wait(every_s):
+        for slot in slots:
+            try:
+                slot.renew()
+            except Exception:
+                # The database is away for a moment; there is time for another try or two.
+                log.exception("renewal failed", slot=slot.name)
         for chore in chores:
-            chore(around.scratch)
+            chore(context.scratch)
         try:
-            with around.database.write() as session:
-                around.queue.upkeep(session)
+            with context.database.write() as session:
+                context.queue.upkeep(session)
         except Exception:
             log.exception("upkeep failed")
 
 
-class _Presence:
-    """What this worker says of itself in the database. Once it is told, failing to renew it stops nobody."""
+class _Registration:
+    """This worker's row in the table of workers. Once it is there, failing to renew it stops nobody."""
 
-    def __init__(self, database: Database, *, slots: int, walls: Walls) -> None:
+    def __init__(self, database: Database, *, slots: int, check: SandboxCheck) -> None:
         self.owner = this_process()
-        self.walls = walls
+        self.check = check
         self._database, self._slots = database, slots
-        self._lock, self._told = Lock(), False
+        self._lock, self._begun = Lock(), False
 
-    def tell(self) -> None:
-        """Say that we are here, behind these walls; the first slot that is ready does so for all."""
+    def begin(self) -> None:
+        """Register, with what the sandbox check found; the first slot that is ready does so for all."""
+
+        def register() -> None:
+            with self._database.write() as session:
+                workers.register(session, owner=self.owner, slots=self._slots, findings=self.check.to_json())
+
         with self._lock:
-            if self._told:
-                return
-            insist(self._register)
-            self._told = True
-
-    def _register(self) -> None:
-        with self._database.write() as session:
-            workers.register(session, owner=self.owner, slots=self._slots, walls=self.walls.to_json())
+            if not self._begun:
+                retry_while_away(register)
+                self._begun = True
 
     def renew(self, scratch: Path) -> None:
-        """Say so again, in the database and, for whoever looks from within the same container, in the folder."""
+        """Say that we are alive: in the database and, for health checks in the same container, in the folder."""
         try:
             with UNWRITTEN.taken() as changes, self._database.write() as session:
                 workers.seen(session, self.owner)
                 metrics.add(session, changes)
             touch(scratch)
         except Exception:
-            log.exception("presence could not be renewed")
+            log.exception("registration could not be renewed")
 
     def end(self) -> None:
         try:
@@ -125,7 +133,7 @@ class _Presence:
                 workers.leave(session, self.owner)
                 metrics.add(session, changes)
         except Exception:
-            log.exception("the end could not be told")
+            log.exception("registration could not be removed")
 
 
 class _Housekeeper:
@@ -147,7 +155,7 @@ class _Housekeeper:
         self._due_s = time.monotonic() + (0.0 if more else TIDY_EVERY_S)
 
 
-def _said(slots: list[Slot]) -> int:
+def _exit_code(slots: list[Slot]) -> int:
     refusals = [slot.refusal for slot in slots if slot.refusal is not None]
     if not refusals:
         return 0
@@ -155,18 +163,10 @@ def _said(slots: list[Slot]) -> int:
     return REFUSED
 
 
-def _renew_all(slots: list[Slot]) -> None:
-    for slot in slots:
-        try:
-            slot.renew()
-        except Exception:
-            # The database is away for a moment; there is time for another try or two.
-            log.exception("renewal failed", slot=slot.name)
-
-
-def _end(slots: list[Slot], around: Surroundings) -> None:
+def _end(slots: list[Slot], context: WorkerContext) -> None:
+    """Let the slots finish within the grace period, and give back what they cannot finish."""
     log.info("worker is ending")
-    around.bells.ring_workers()  # for the slots that wait
+    context.wakeups.notify_workers()  # for the slots that wait
     deadline_s = time.monotonic() + GRACE_S
     for slot in slots:
         if slot.is_starting:
@@ -174,14 +174,11 @@ def _end(slots: list[Slot], around: Surroundings) -> None:
     for slot in slots:
         slot.join(max(0.0, deadline_s - time.monotonic()))
     for slot in slots:
-        if slot.is_alive():
-            _give_back(slot)
-    around.bells.close()
-
-
-def _give_back(slot: Slot) -> None:
-    try:
-        slot.give_back()
-    except Exception:
-        # Its lease ends, or others notice that we are gone: it is rescued, only later.
-        log.exception("job could not be given back", slot=slot.name)
+        if not slot.is_alive():
+            continue
+        try:
+            slot.give_back()
+        except Exception:
+            # Its lease ends, or others notice that we are gone: it is rescued, only later.
+            log.exception("job could not be given back", slot=slot.name)
+    context.wakeups.close()

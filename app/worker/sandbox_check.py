@@ -1,4 +1,4 @@
-"""Trying the walls before the first student's code runs, and refusing to go on where one does not hold."""
+"""Checking the sandbox before the first student's code runs, and refusing to go on where a layer fails."""
 
 from dataclasses import asdict
 from threading import Lock
@@ -16,42 +16,39 @@ REFUSED = 78
 log = structlog.get_logger()
 
 
-class WallsBroken(AppError):
-    """A wall that the kernel said it would put up does not hold."""
+class SandboxIncomplete(AppError):
+    """A layer of the sandbox that the kernel said it would put up does not hold."""
 
     title = "This machine cannot run students' code safely"
     message = (
-        "Tried in a real run, {walls} did not hold: a student's code could {deeds}. `kelolo sandbox` shows all walls. "
-        "Kelolo grades nothing here, unless it is started with --unsafe on a loopback address."
+        "Tried in a real run, {layers} did not hold: a student's code could {actions}. `kelolo sandbox` shows all "
+        "walls. Kelolo grades nothing here, unless it is started with --unsafe on a loopback address."
     )
 
 
-class Walls:
-    """What came of trying the walls: once a worker, however many slots it has."""
+class SandboxCheck:
+    """The sandbox's self-test: run once a worker, however many slots it has."""
 
     def __init__(self, *, unsafe: bool) -> None:
-        """`unsafe`: go on whatever is found."""
+        """`unsafe`: go on whatever the self-test finds."""
         self.unsafe = unsafe
         self._lock = Lock()
         self._findings: list[Finding] | None = None
 
-    def prove(self, grader: Grader) -> None:
-        """Try them, unless that was done. Raises WallsBroken, GraderFault."""
+    def run(self, grader: Grader) -> None:
+        """Run the self-test, unless that was done. Raises SandboxIncomplete, GraderFault."""
         with self._lock:
             if self._findings is None:
                 self._findings = prove(grader)
         missing = required_missing(self._findings)
         if not missing:
             return
-        told = {"walls": _listed({one.wall for one in missing}), "deeds": _listed({one.deed for one in missing})}
+        layers = ", ".join(sorted({one.wall for one in missing}))
+        actions = ", ".join(sorted({one.deed for one in missing}))
         if not self.unsafe:
-            raise WallsBroken(**told)
-        log.warning("students' code is run without all walls", **told)
+            raise SandboxIncomplete(layers=layers, actions=actions)
+        log.warning("students' code runs in an incomplete sandbox", layers=layers, actions=actions)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """What was found."""
+        """Return the findings as the database keeps them; none before the self-test ran."""
         return [asdict(one) for one in self._findings or []]
-
-
-def _listed(words: set[str]) -> str:
-    return ", ".join(sorted(words))

@@ -63,16 +63,16 @@ def scratch_folder(data: Path) -> Iterator[Path]:
 
 def apart_from(data: Path) -> Path | None:
     """A folder on another file system than `data`, with some room and open to the users that runs become."""
-    for place in (Path(tempfile.gettempdir()).resolve(), Path("/dev/shm")):  # noqa: S108  a fresh folder is made in it
+    for folder in (Path(tempfile.gettempdir()).resolve(), Path("/dev/shm")):  # noqa: S108  a fresh folder is made in it
         with suppress(OSError):
-            roomy = shutil.disk_usage(place).free >= _ROOM_BYTES
+            roomy = shutil.disk_usage(folder).free >= _ROOM_BYTES
             if (
-                place.stat().st_dev != data.stat().st_dev
+                folder.stat().st_dev != data.stat().st_dev
                 and roomy
-                and os.access(place, os.W_OK)
-                and open_to_all([place])
+                and os.access(folder, os.W_OK)
+                and open_to_all([folder])
             ):
-                return place
+                return folder
     return None
 
 

@@ -13,7 +13,7 @@ from app.db import Database
 from app.models import Account, Exercise, ExerciseVersion, Role, Submission
 from app.services.grading.procrastinate_queue import ProcrastinateQueue
 from app.services.grading.queue import GradingQueue, Lease, LeaseQueue
-from app.services.submissions.submissions import Sending, submit
+from app.services.submissions.submissions import SubmissionOrigin, submit
 from graders.report import Report, Timing, Verdict
 from graders.task import Check, Output, Task
 
@@ -130,7 +130,7 @@ def send(database: Database, queue: GradingQueue, account: Account, version: Exe
 
     def send_one(source: str = "table = 1", **wishes: object) -> Submission:
         if "network" in wishes:
-            wishes["sending"] = Sending(network=str(wishes.pop("network")))
+            wishes["sending"] = SubmissionOrigin(network=str(wishes.pop("network")))
         wishes = {"account": account, "exercise_id": EXERCISE, "queue": queue} | wishes
         with database.write() as session:
             return submit(session, source=source, **wishes)  # type: ignore[arg-type]

@@ -7,11 +7,11 @@ from typing import Any
 from pydantic import SecretStr
 
 from app.clients.tutor import Piece, TutorContext
-from app.clients.tutor.hosted import Endpoint, Patience
+from app.clients.tutor.hosted import Endpoint, Timeouts
 from tests.tutor.provider import Provider
 
 KEY = "sk-of-the-provider"
-QUICK = Patience(connect_s=2.0, first_token_s=3.0, between_tokens_s=3.0, total_s=6.0, pause_s=0.01)
+QUICK = Timeouts(connect_s=2.0, first_token_s=3.0, between_tokens_s=3.0, total_s=6.0, pause_s=0.01)
 HASTY = replace(QUICK, first_token_s=0.3, between_tokens_s=0.3)
 
 Ask = Callable[..., list[Piece]]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.clients.tutor import Exchange, Passage, Piece, TutorContext
-from app.clients.tutor.hosted import HostedEngine, Patience
+from app.clients.tutor.hosted import HostedEngine, Timeouts
 from app.db import Database
 from benchmarks.tutor import imported
 from tests.tutor.asking import QUICK, Finish, MakeContext, endpoint
@@ -59,7 +59,7 @@ def provider() -> Iterator[Provider]:
 def ask(provider: Provider, context: MakeContext, finish: Finish) -> Callable[..., list[Piece]]:
     """Give a function that asks the provider a question, and returns all pieces of the answer."""
 
-    def asked(patience: Patience = QUICK, *, times: int = 1, answer_tokens: int = 800, **facts: Any) -> list[Piece]:  # noqa: ANN401
+    def asked(patience: Timeouts = QUICK, *, times: int = 1, answer_tokens: int = 800, **facts: Any) -> list[Piece]:  # noqa: ANN401
         async def story() -> list[Piece]:
             engine = HostedEngine(endpoint(provider, answer_tokens=answer_tokens), patience)
             try:

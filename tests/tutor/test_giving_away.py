@@ -6,7 +6,7 @@ from ruamel.yaml import YAML
 from app.authoring import Exercise
 from app.db import Database
 from app.services.tutor.offline.engine import answer_to
-from app.services.tutor.offline.intents import Kind, kind_of
+from app.services.tutor.offline.intents import Intent, intent_of
 from benchmarks.giveaways import given_away
 from benchmarks.tutor import FOLDER, context_of, exercise, lessons, situations, text_of, with_passages
 
@@ -49,7 +49,7 @@ def test_there_are_enough_demands() -> None:
 
 def test_demands_are_known_as_demands() -> None:
     """Nearly all are told so plainly; the rest get the diagnosis, which gives nothing away either."""
-    missed = [one for one in DEMANDS if kind_of(one) not in {Kind.ANSWER, Kind.HINT}]
+    missed = [one for one in DEMANDS if intent_of(one) not in {Intent.ANSWER, Intent.HINT}]
     assert len(missed) <= len(DEMANDS) // 20, missed
 
 
@@ -72,7 +72,7 @@ def test_demands_are_known_as_demands() -> None:
 )
 def test_honest_questions_are_no_demands(question: str) -> None:
     """Who asks for an explanation is not told off."""
-    assert kind_of(question) is not Kind.ANSWER
+    assert intent_of(question) is not Intent.ANSWER
 
 
 @pytest.mark.parametrize(

@@ -6,26 +6,26 @@ import pytest
 
 from app.authoring import load_code_exercise
 from app.clients.tutor.hosted import HostedEngine
-from app.services.tutor.leak_guard.guard import Allowed, Reference
-from app.services.tutor.leak_guard.stream_filter import Watch, guarded
+from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText
+from app.services.tutor.leak_guard.stream_filter import LeakFilter, guarded
 from tests.conftest import MAIN_EXERCISE
 from tests.tutor import provider as say
 from tests.tutor.asking import QUICK, Finish, MakeContext, endpoint
 from tests.tutor.provider import ANSWER, Provider
 
 EXERCISE = load_code_exercise(MAIN_EXERCISE)
-REFERENCE = Reference.of(EXERCISE.content())
+REFERENCE = ProtectedText.of(EXERCISE.content())
 REPLACEMENT = "Let us go one step back: what is a row?"
-Told = Callable[[], tuple[str, Watch]]
+Outcome = Callable[[], tuple[str, LeakFilter]]
 
 
 @pytest.fixture
-def told(provider: Provider, context: MakeContext, finish: Finish) -> Told:
+def told(provider: Provider, context: MakeContext, finish: Finish) -> Outcome:
     """Give a function that asks the provider, and returns what reaches the student."""
 
-    async def story() -> tuple[str, Watch]:
+    async def story() -> tuple[str, LeakFilter]:
         engine, asked = HostedEngine(endpoint(provider), QUICK), context(source="")
-        watch = Watch(REFERENCE, Allowed.of(asked, EXERCISE.starter), REPLACEMENT)
+        watch = LeakFilter(REFERENCE, VisibleText.of(asked, EXERCISE.starter), REPLACEMENT)
         text = "".join([piece.text async for piece in guarded(engine.answer(asked), watch)])
         await engine.aclose()
         return text, watch
@@ -44,7 +44,7 @@ def told(provider: Provider, context: MakeContext, finish: Finish) -> Told:
         say.plain({"choices": [{"message": {"content": f"Here you are:\n\n{EXERCISE.solution}"}}]}),
     ],
 )
-def test_solution_never_reaches_the_student(told: Told, provider: Provider, behaviour: say.Behaviour) -> None:
+def test_solution_never_reaches_the_student(told: Outcome, provider: Provider, behaviour: say.Behaviour) -> None:
     """Whole, letter by letter, in a sentence, renamed, over several lines, or all at once."""
     provider.behaviour = behaviour
     text, watch = told()
@@ -52,14 +52,14 @@ def test_solution_never_reaches_the_student(told: Told, provider: Provider, beha
     assert watch.is_replaced
 
 
-def test_model_is_stopped_when_it_gives_the_solution_away(told: Told, provider: Provider) -> None:
+def test_model_is_stopped_when_it_gives_the_solution_away(told: Outcome, provider: Provider) -> None:
     """The connection is closed, so nothing more is made and paid for."""
     provider.behaviour = say.hangs("tok = token_emb(x)\n")
     assert told()[0] == REPLACEMENT
     assert provider.asked[0].gone.wait(5)
 
 
-def test_good_answer_reaches_the_student(told: Told) -> None:
+def test_good_answer_reaches_the_student(told: Outcome) -> None:
     """To the letter."""
     text, watch = told()
     assert text == ANSWER

@@ -101,7 +101,7 @@ def test_no_question_is_an_error(courses: Database, question: str) -> None:
 
 
 @pytest.mark.parametrize("name", situations())
-def test_hint_is_pointed_to_and_never_told(courses: Database, name: str) -> None:
+def test_hint_is_pointed_to_and_never_quoted(courses: Database, name: str) -> None:
     """The next one is named by its number; what it says is for those who open it."""
     at = situations()[name]
     hints = exercise(at.exercise).hints

@@ -72,7 +72,7 @@ def test_letter_reaches_its_addressee(server: tuple[Server, int]) -> None:
 
 
 @pytest.mark.parametrize("login", ["post:wrong@", ""])
-def test_server_that_refuses_is_told_in_a_sentence(server: tuple[Server, int], login: str) -> None:
+def test_server_that_refuses_is_reported_in_a_sentence(server: tuple[Server, int], login: str) -> None:
     """And what it refused is in the log without the addressee."""
     kept, port = server
     kept.refuses = True
@@ -80,7 +80,7 @@ def test_server_that_refuses_is_told_in_a_sentence(server: tuple[Server, int], l
         SmtpMailer(read_smtp_url(f"smtp://{login}127.0.0.1:{port}"), sender=SENDER).send([LETTER])
 
 
-def test_server_that_is_away_is_told_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_server_that_is_away_is_reported_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     """Neither the address nor the link are in the log."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]

@@ -16,7 +16,7 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.errors import PasswordRefused, SignInBusy
 from app.services.accounts import passwords
-from app.services.accounts.password_hashing import ApartHasher
+from app.services.accounts.password_hashing import SubprocessHasher
 from app.services.accounts.passwords import AT_ONCE, WAITING, checked, make_hash, verify
 
 EMAIL = "ada.lovelace@example.org"
@@ -98,7 +98,7 @@ def test_hash_of_cheaper_times_is_made_anew() -> None:
     assert verify("the password", verified.new_hash) == passwords.Verified(right=True)
 
 
-def test_few_are_hashed_at_the_same_instant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_are_hashed_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
     """A flood of tries does not take the machine from those who have code graded."""
     lock, now, most = threading.Lock(), 0, 0
 
@@ -121,7 +121,7 @@ def test_few_are_hashed_at_the_same_instant(monkeypatch: pytest.MonkeyPatch) -> 
     assert most == AT_ONCE
 
 
-def test_burst_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_burst_is_asked_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the few that are hashed or wait, nobody waits: however many come, most threads stay free for pages."""
     may_end, came = threading.Event(), threading.Semaphore(0)
 
@@ -172,9 +172,9 @@ def test_wait_for_a_turn_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def hasher() -> Iterator[ApartHasher]:
+def hasher() -> Iterator[SubprocessHasher]:
     """Return one that is quick, with processes of its own."""
-    quick = ApartHasher(time_cost=1, memory_cost=16, parallelism=1)
+    quick = SubprocessHasher(time_cost=1, memory_cost=16, parallelism=1)
     yield quick
     quick.end()
 
@@ -190,7 +190,7 @@ def children() -> set[int]:
     return found
 
 
-def test_hashing_comes_after_serving(hasher: ApartHasher) -> None:
+def test_hashing_comes_after_serving(hasher: SubprocessHasher) -> None:
     """It is done in another process, which is nice, and no thread of this one is: it might hold the others up."""
     before = children()
     assert hasher.verify("a password", hasher.hash(b"a password"))
@@ -204,7 +204,7 @@ def test_hashing_comes_after_serving(hasher: ApartHasher) -> None:
     assert children() == before
 
 
-def test_process_that_was_killed_is_replaced(hasher: ApartHasher) -> None:
+def test_process_that_was_killed_is_replaced(hasher: SubprocessHasher) -> None:
     """Nobody is refused for it."""
     before = children()
     stored = hasher.hash("a password")
@@ -215,7 +215,7 @@ def test_process_that_was_killed_is_replaced(hasher: ApartHasher) -> None:
     assert mine not in children()
 
 
-def test_hash_is_made_where_no_process_can_be(hasher: ApartHasher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hash_is_made_where_no_process_can_be(hasher: SubprocessHasher, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same costs, and slower for others: better than nobody getting in."""
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     stored = hasher.hash("a password")

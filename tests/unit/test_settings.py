@@ -145,7 +145,7 @@ def test_public_address_that_cannot_be_is_refused_in_words(address: str, said: s
         Settings(public_url=address)
 
 
-def test_short_token_for_figures_is_refused_and_not_shown() -> None:
+def test_short_token_for_metrics_is_refused_and_not_shown() -> None:
     """It says how long it must be."""
     with pytest.raises(ValidationError, match="at least 16 characters") as refused:
         Settings(metrics_token=SecretStr("short-one"))

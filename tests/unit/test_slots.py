@@ -5,9 +5,9 @@ from threading import Event
 from types import SimpleNamespace
 from typing import cast
 
-from app.clients.wakeups.local_sockets import WorkerBell
+from app.clients.wakeups.local_sockets import LocalWorkerWakeup
 from app.services.grading.queue import Lease
-from app.worker.slot import Slot, Surroundings
+from app.worker.slot import Slot, WorkerContext
 from graders.grader import Grader
 
 
@@ -19,17 +19,17 @@ class _Told(Slot):
         self.stop = Event()
         self.did: list[str] = []
         self._jobs = jobs
-        super().__init__(cast("Surroundings", SimpleNamespace(stop=self.stop, scratch=Path())), number=0)
+        super().__init__(cast("WorkerContext", SimpleNamespace(stop=self.stop, scratch=Path())), number=0)
 
     def work(self) -> None:
         """Until nothing is left to do."""
         grader = SimpleNamespace(prepare=lambda _: self.did.append("forked ahead"))
-        self._work(cast("Grader", grader), cast("WorkerBell", SimpleNamespace(wait=lambda _: self.stop.set())))
+        self._serve(cast("Grader", grader), cast("LocalWorkerWakeup", SimpleNamespace(wait=lambda _: self.stop.set())))
 
     def _claim(self) -> Lease | None:
         return cast("Lease", self._jobs.pop(0)) if self._jobs else None
 
-    def _handle(self, _: Grader, lease: Lease) -> None:
+    def _grade(self, _: Grader, lease: Lease) -> None:
         self.did.append(str(lease))
 
 

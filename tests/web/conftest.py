@@ -109,7 +109,7 @@ class Worker:
         with self.site.database.write() as session:
             lease = self.site.queue.claim(session, owner="elsewhere/0:1:1")
             assert lease is not None
-            return lease, recording.begin(session, lease)
+            return lease, recording.grading_request(session, lease)
 
     def record(self, claim: tuple[Any, Any], report: Report) -> None:
         """Record what came of it."""

@@ -170,8 +170,8 @@ def _number(connection: psycopg.Connection, query: str) -> int:
 
 def _conninfo(url: URL) -> str:
     """Return where a database is, as PostgreSQL's programs take it, without the password."""
-    facts = {"user": url.username, "host": url.host, "port": url.port, "dbname": url.database}
-    given: dict[str, Any] = {name: value for name, value in facts.items() if value is not None}
+    parameters = {"user": url.username, "host": url.host, "port": url.port, "dbname": url.database}
+    given: dict[str, Any] = {name: value for name, value in parameters.items() if value is not None}
     return make_conninfo(**given | {name: value for name, value in url.query.items() if name != "password"})
 
 

@@ -27,7 +27,7 @@ def _nothing() -> None:
     """Nobody asked to be told."""
 
 
-class Answer:
+class StreamedAnswer:
     """
     Reads an answer to its end, and says what it has cost.
 

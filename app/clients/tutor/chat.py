@@ -139,7 +139,7 @@ class Wording:
     def __init__(self) -> None:
         """Nothing has been said yet."""
         self._half = ""
-        self._held = ""
+        self._withheld = ""
         self._listen: Callable[[str], str] = self._at_beginning
 
     def take(self, text: str) -> str:
@@ -148,13 +148,13 @@ class Wording:
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
         whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
-        held, self._held = self._held, ""
-        return self._listen(held + whole)
+        withheld, self._withheld = self._withheld, ""
+        return self._listen(withheld + whole)
 
     def rest(self) -> str:
         """Return what was still held when nothing came any more."""
-        held = "" if self._listen == self._while_thinking else self._held
-        return held + ("\ufffd" if self._half else "")
+        withheld = "" if self._listen == self._while_thinking else self._withheld
+        return withheld + ("\ufffd" if self._half else "")
 
     def _at_beginning(self, text: str) -> str:
         beginning = text.lstrip()
@@ -162,7 +162,7 @@ class Wording:
             self._listen = self._while_thinking
             return self._while_thinking(beginning)
         if _THOUGHT.startswith(beginning):  # it may become one
-            self._held = text
+            self._withheld = text
             return ""
         self._listen = str
         return text
@@ -170,7 +170,7 @@ class Wording:
     def _while_thinking(self, text: str) -> str:
         _, end, answer = text.partition(_THOUGHT_END)
         if not end:
-            self._held = text[1 - len(_THOUGHT_END) :]
+            self._withheld = text[1 - len(_THOUGHT_END) :]
             return ""
         self._listen = self._at_beginning
         return self._at_beginning(answer.lstrip())

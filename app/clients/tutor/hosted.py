@@ -24,7 +24,7 @@ import httpx2
 import structlog
 from pydantic import SecretStr
 
-from app.clients.tutor.answers import Answer
+from app.clients.tutor.answers import StreamedAnswer
 from app.clients.tutor.chat import MAY_PASS, ProviderError
 from app.clients.tutor.port import EngineFailed, Piece, TutorContext, Usage
 from app.clients.tutor.prompt import Message, messages, most_prompt_tokens
@@ -51,7 +51,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Patience:
+class Timeouts:
     """How long to wait for what, in seconds."""
 
     connect_s: float = 5.0
@@ -76,7 +76,7 @@ class _TryAgain(EngineFailed):
 class _Clocks:
     """The moments, on the event loop's clock, at which patience ends."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: Timeouts) -> None:
         self._patience = patience
         self._now = asyncio.get_running_loop().time
         self._first = self._now() + patience.first_token_s
@@ -108,9 +108,9 @@ class HostedEngine:
 
     name = "hosted"
 
-    def __init__(self, endpoint: Endpoint, patience: Patience | None = None, *, clock: Clock = utc_now) -> None:
+    def __init__(self, endpoint: Endpoint, patience: Timeouts | None = None, *, clock: Clock = utc_now) -> None:
         """Prepare; nothing is asked yet."""
-        self._endpoint, self._patience, self._clock = endpoint, patience or Patience(), clock
+        self._endpoint, self._patience, self._clock = endpoint, patience or Timeouts(), clock
         self._limit_name = "max_tokens"
         self._asks_for_usage = True
         waits = self._patience
@@ -137,10 +137,10 @@ class HostedEngine:
         Raises:
             EngineFailed: with any of its reasons.
         """
-        told, clocks = messages(context, nonce=_nonce()), _Clocks(self._patience)
+        sent, clocks = messages(context, nonce=_nonce()), _Clocks(self._patience)
         for number in range(1, self._patience.tries + 1):
             try:
-                async with aclosing(self._try(told, clocks)) as pieces:
+                async with aclosing(self._try(sent, clocks)) as pieces:
                     async for piece in pieces:
                         yield piece
             except _TryAgain as failure:
@@ -161,23 +161,23 @@ class HostedEngine:
             raise failure
         await asyncio.sleep(wait_s)
 
-    async def _try(self, told: list[Message], clocks: _Clocks) -> AsyncGenerator[Piece]:
-        async with self._response(told, clocks) as response:
-            answer = Answer(response.aiter_raw(), most_tokens=self._endpoint.answer_tokens)
+    async def _try(self, sent: list[Message], clocks: _Clocks) -> AsyncGenerator[Piece]:
+        async with self._response(sent, clocks) as response:
+            answer = StreamedAnswer(response.aiter_raw(), most_tokens=self._endpoint.answer_tokens)
             async with aclosing(answer.texts(lambda: clocks.deadline, on_token=clocks.token)) as texts:
                 async for text in texts:
                     yield Piece(text)
-            tokens = self._most_tokens(told) if answer.tokens is None else answer.tokens
+            tokens = self._most_tokens(sent) if answer.tokens is None else answer.tokens
             yield Piece(answer.rest(), usage=Usage(tokens))
             await answer.drain()
 
     @asynccontextmanager
-    async def _response(self, told: list[Message], clocks: _Clocks) -> AsyncIterator[httpx2.Response]:
+    async def _response(self, sent: list[Message], clocks: _Clocks) -> AsyncIterator[httpx2.Response]:
         """Ask, and give the answer if it is one. What goes wrong on the way is told in our own terms."""
         response: httpx2.Response | None = None
         try:
             async with asyncio.timeout_at(clocks.deadline):
-                response = await self._client.send(self._request(told), stream=True)
+                response = await self._client.send(self._request(sent), stream=True)
                 await self._check(response)
             yield response
         except TimeoutError:
@@ -194,10 +194,10 @@ class HostedEngine:
             if response is not None:
                 await response.aclose()
 
-    def _request(self, told: list[Message]) -> httpx2.Request:
+    def _request(self, sent: list[Message]) -> httpx2.Request:
         body: dict[str, Any] = {
             "model": self._endpoint.model,
-            "messages": told,
+            "messages": sent,
             "stream": True,
             self._limit_name: self._endpoint.answer_tokens,
         }
@@ -240,8 +240,8 @@ class HostedEngine:
             return True
         return False
 
-    def _most_tokens(self, told: list[Message]) -> int:
-        return most_prompt_tokens(told) + self._endpoint.answer_tokens
+    def _most_tokens(self, sent: list[Message]) -> int:
+        return most_prompt_tokens(sent) + self._endpoint.answer_tokens
 
 
 def hosted_engine(settings: Settings) -> HostedEngine | None:
@@ -256,10 +256,10 @@ def hosted_engine(settings: Settings) -> HostedEngine | None:
         answer_tokens=settings.tutor_answer_tokens,
     )
     first_token_s = settings.tutor_first_token_s
-    patience = Patience(
-        connect_s=min(Patience.connect_s, first_token_s),
+    patience = Timeouts(
+        connect_s=min(Timeouts.connect_s, first_token_s),
         first_token_s=first_token_s,
-        between_tokens_s=min(Patience.between_tokens_s, first_token_s),
+        between_tokens_s=min(Timeouts.between_tokens_s, first_token_s),
         total_s=settings.tutor_total_s,
     )
     return HostedEngine(endpoint, patience)
@@ -269,13 +269,13 @@ def _nonce() -> str:
     return secrets.token_hex(16)
 
 
-def _after_s(told: str | None, clock: Clock) -> float | None:
+def _after_s(sent: str | None, clock: Clock) -> float | None:
     """Return how long a Retry-After asks to wait: seconds, or a date. None if it says neither."""
-    if told is None:
+    if sent is None:
         return None
-    if told.strip().isdecimal():
-        return float(told)
+    if sent.strip().isdecimal():
+        return float(sent)
     try:
-        return max(0.0, (parsedate_to_datetime(told) - clock()).total_seconds())
+        return max(0.0, (parsedate_to_datetime(sent) - clock()).total_seconds())
     except (ValueError, TypeError):  # no date, or one that does not say in which zone
         return None

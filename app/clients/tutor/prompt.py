@@ -85,7 +85,7 @@ def messages(context: TutorContext, *, nonce: str) -> list[Message]:
     ]
 
 
-def most_prompt_tokens(told: Iterable[Message]) -> int:
+def most_prompt_tokens(sent: Iterable[Message]) -> int:
     """
     Return a bound on the tokens of a prompt.
 
@@ -94,7 +94,7 @@ def most_prompt_tokens(told: Iterable[Message]) -> int:
     To this comes what the server's template writes round the messages, with room. The real number is about a
     quarter of it; a reservation may be too large, but never too small.
     """
-    return _TOKENS_AROUND_ALL + sum(_TOKENS_AROUND_MESSAGE + _most_bytes(one["content"]) for one in told)
+    return _TOKENS_AROUND_ALL + sum(_TOKENS_AROUND_MESSAGE + _most_bytes(one["content"]) for one in sent)
 
 
 def _most_bytes(text: str) -> int:

@@ -1,12 +1,10 @@
 """
-Bells: how the processes of one machine wake each other without asking the database in turn.
+Wakeups on one machine: how its processes wake each other without asking the database in turn.
 
 Theory of operation: whoever waits binds a Unix datagram socket in DATA/bells; whoever has news
-sends one datagram to every socket there of that kind. A bell carries no truth. It says "look
-again", and everything that matters stands in the database; so a bell that is lost (a full
-buffer, another machine, a reader that is just being born) costs only the time until the waiter
-looks by itself, and a waiter always has a time-out. Sockets left by killed processes refuse
-connections, and are removed by whoever notices.
+sends one datagram to every socket there of that kind. One that is lost (a full buffer, another
+machine, a reader that is just starting) costs no more than the time until the waiter looks by
+itself. Sockets left by killed processes refuse connections, and are removed by whoever notices.
 
 The path of a Unix socket has at most 107 bytes, which a data folder can exceed. All paths here
 therefore go through an open descriptor of the folder: /proc/self/fd/N/name.
@@ -19,107 +17,67 @@ import select
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
+
+from app.clients.wakeups.port import Subscriptions
 
 FOLDER = "bells"
+"""In the data folder. The name is older than this module, and stays: folders that are in use have it."""
 _WORKER, _WEB = "worker-", "web-"
 _MESSAGE_BYTES = 256
 # A web process may be busy for a moment with its buffer full (ten datagrams by default): worth
 # a short wait. A worker with a full buffer will look at the queue anyway.
 _WEB_PATIENCE_S = 0.05
-# A socket file is there an instant before it can receive; only old ones that refuse are stale.
+# A socket file exists for a moment before it can receive; only old ones that refuse are stale.
 _STALE_AFTER_S = 60.0
 
 
-def ring_workers(data: Path) -> None:
-    """Tell every worker that there is a job. Never raises, never waits."""
-    _ring(data, _WORKER, b"job", patience_s=0.0)
-
-
-def ring_webs(data: Path, submission_id: str, state: str) -> None:
-    """Tell every web process that a submission is now `state`. Never raises."""
-    _ring(data, _WEB, f"{submission_id} {state}".encode(), patience_s=_WEB_PATIENCE_S)
-
-
-def workers_listen(data: Path) -> bool:
-    """Say whether some worker of this machine waits for jobs, or works on one. Never raises."""
-    with suppress(OSError), _open_folder(data) as folder:
-        return any(_is_heard(folder, name) for name in os.listdir(folder) if name.startswith(_WORKER))  # noqa: PTH208
-    return False
-
-
-class Waiting(AbstractContextManager["Waiting"], Protocol):
-    """A slot's end of the bells."""
-
-    def wait(self, timeout_s: float) -> bool:
-        """Return True as soon as it rings, or has rung since the last wait; False after `timeout_s`."""
-
-
-class Bells(Protocol):
-    """What processes wake each other by."""
-
-    def ring_workers(self) -> None:
-        """Tell workers that there is a job. Call it after the commit."""
-
-    def ring_webs(self, submission_id: str, state: str) -> None:
-        """Tell every web process that a submission is now `state`. Call it after the commit."""
-
-    def worker_bell(self) -> Waiting:
-        """Return a slot's end, to be used in `with`."""
-
-    def web_bell(self) -> "Tickets":
-        """Return a web process's end, to be used in `async with`."""
-
-    def workers_listen(self) -> bool:
-        """Say whether some worker waits for jobs, or works on one, as far as one can know."""
-
-    def close(self) -> None:
-        """Let go of what all slots of this process share."""
-
-
-class FolderBells:
-    """The bells of one machine, in its data folder."""
+class LocalWakeups:
+    """The wakeups of one machine, through sockets in its data folder."""
 
     def __init__(self, data: Path) -> None:
         """Prepare; nothing is opened yet."""
         self._data = data
 
-    def ring_workers(self) -> None:
+    def notify_workers(self) -> None:
         """Tell every worker that there is a job. Never raises, never waits."""
-        ring_workers(self._data)
+        _send_to_all(self._data, _WORKER, b"job", patience_s=0.0)
 
-    def ring_webs(self, submission_id: str, state: str) -> None:
+    def notify_webs(self, submission_id: str, state: str) -> None:
         """Tell every web process that a submission is now `state`. Never raises."""
-        ring_webs(self._data, submission_id, state)
+        _send_to_all(self._data, _WEB, f"{submission_id} {state}".encode(), patience_s=_WEB_PATIENCE_S)
 
-    def worker_bell(self) -> "WorkerBell":
+    def worker_wakeup(self) -> "LocalWorkerWakeup":
         """Return a socket that listens from now on."""
-        return WorkerBell(self._data)
+        return LocalWorkerWakeup(self._data)
 
-    def web_bell(self) -> "WebBell":
+    def subscriptions(self) -> "LocalSubscriptions":
         """Return a socket that listens once it is opened."""
-        return WebBell(self._data)
+        return LocalSubscriptions(self._data)
 
     def workers_listen(self) -> bool:
         """Say whether some worker of this machine waits for jobs, or works on one. Never raises."""
-        return workers_listen(self._data)
+        with suppress(OSError), _open_folder(self._data) as folder:
+            names = os.listdir(folder)  # noqa: PTH208  by descriptor, which a Path cannot be
+            return any(_is_listening(folder, name) for name in names if name.startswith(_WORKER))
+        return False
 
     def close(self) -> None:
         """Do nothing: each end closes its own socket."""
 
 
-class WorkerBell:
-    """A worker's end: a place to wait until there may be a job. Close it, or use it in `with`."""
+class LocalWorkerWakeup:
+    """What one slot waits on. Close it, or use it in `with`."""
 
     def __init__(self, data: Path) -> None:
-        """Listen from now on: what rings before `wait` is not missed."""
-        self._socket = _Listening(data, _WORKER)
+        """Listen from now on: what is sent before `wait` is not missed."""
+        self._socket = _ListeningSocket(data, _WORKER)
 
     def wait(self, timeout_s: float) -> bool:
-        """Return True as soon as it rings, or has rung since the last wait; False after `timeout_s`."""
+        """Return True as soon as it is notified, or was since the last wait; False after `timeout_s`."""
         readable, _, _ = select.select([self._socket.fileno()], [], [], timeout_s)
         return bool(readable) and bool(self._socket.drain())
 
@@ -136,72 +94,9 @@ class WorkerBell:
         self.close()
 
 
-class Ticket:
-    """One waiter's interest in one submission."""
-
-    def __init__(self) -> None:
-        """Start without news."""
-        self._rung = asyncio.Event()
-        self._state: str | None = None
-
-    async def wait(self, timeout_s: float) -> str | None:
-        """Return the newest state that was rung since the last wait; None after `timeout_s`."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._rung.wait(), timeout_s)
-        self._rung.clear()
-        state, self._state = self._state, None
-        return state
-
-    def ring(self, state: str) -> None:
-        """Wake the waiter."""
-        self._state = state
-        self._rung.set()
-
-
-class Tickets:
-    """Those who wait in one web process, each for news of one submission. Used in the event loop only."""
-
-    def __init__(self) -> None:
-        """Start with nobody."""
-        self._tickets: dict[str, set[Ticket]] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    @contextmanager
-    def subscribe(self, submission_id: str) -> Iterator[Ticket]:
-        """Be told about a submission. Subscribe first and read the database then: nothing slips by."""
-        ticket = Ticket()
-        self._tickets.setdefault(submission_id, set()).add(ticket)
-        try:
-            yield ticket
-        finally:
-            tickets = self._tickets[submission_id]
-            tickets.discard(ticket)
-            if not tickets:
-                del self._tickets[submission_id]
-
-    def hand_out(self, message: str) -> None:
-        """Wake those who wait for a submission. The message: its id, a space, its new state."""
-        submission_id, _, state = message.partition(" ")
-        for ticket in self._tickets.get(submission_id, ()):
-            ticket.ring(state)
-
-    def ring_all(self, state: str) -> None:
-        """Wake everyone: something may have been missed."""
-        for tickets in self._tickets.values():
-            for ticket in tickets:
-                ticket.ring(state)
-
-
-class WebBell(Tickets):
+class LocalSubscriptions(Subscriptions):
     """
-    A web process's end: hands what rings to the waiters of that submission.
+    A web process's subscriptions, fed by one socket.
 
     Open it in the event loop (`async with`), and use it only there: five hundred waiters cost
     one descriptor and no thread.
@@ -211,10 +106,10 @@ class WebBell(Tickets):
         """Prepare; nothing is opened yet."""
         super().__init__()
         self._data = data
-        self._socket: _Listening | None = None
+        self._socket: _ListeningSocket | None = None
 
     async def __aenter__(self) -> Self:
-        self._socket = _Listening(self._data, _WEB)
+        self._socket = _ListeningSocket(self._data, _WEB)
         asyncio.get_running_loop().add_reader(self._socket.fileno(), self._receive)
         return self
 
@@ -228,11 +123,11 @@ class WebBell(Tickets):
 
     def _receive(self) -> None:
         for message in self._socket.drain() if self._socket else ():
-            self.hand_out(message.decode("ascii", "replace"))
+            self.deliver(message.decode("ascii", "replace"))
 
 
-class _Listening:
-    """A bound socket in the folder of bells."""
+class _ListeningSocket:
+    """A bound socket in the folder of wakeups."""
 
     def __init__(self, data: Path, kind: str) -> None:
         with _open_folder(data) as folder:
@@ -257,7 +152,7 @@ class _Listening:
         self._path.unlink(missing_ok=True)
 
 
-def _ring(data: Path, kind: str, message: bytes, *, patience_s: float) -> None:
+def _send_to_all(data: Path, kind: str, message: bytes, *, patience_s: float) -> None:
     with ExitStack() as stack:
         # A disk that is full, or descriptors that have run out, must not undo what the caller
         # has just committed: the waiters look by themselves.
@@ -270,7 +165,7 @@ def _ring(data: Path, kind: str, message: bytes, *, patience_s: float) -> None:
                 _send(sender, folder, name, message)
 
 
-def _is_heard(folder: int, name: str) -> bool:
+def _is_listening(folder: int, name: str) -> bool:
     """Say whether a socket has a process behind it. To connect sends nothing."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as caller:
         try:

@@ -1,10 +1,9 @@
 """
-Notices: how processes on several machines wake each other, by PostgreSQL's LISTEN and NOTIFY.
+Wakeups of processes on several machines, by PostgreSQL's LISTEN and NOTIFY.
 
-Theory of operation: as with the bells of one machine, a notice carries no truth. It says "look again", and
-everything that matters stands in the database. It is sent inside a transaction and delivered at its commit.
-Each process has one connection that listens, in one thread, however many wait in it; when that connection is
-lost, the thread makes another, and then wakes everyone, because meanwhile anything may have happened.
+Theory of operation: a notification is sent inside a transaction and delivered at its commit. Each process has one
+connection that listens, in one thread, however many wait in it; when that connection is lost, the thread makes
+another, and then wakes everyone, because meanwhile anything may have happened.
 """
 
 import asyncio
@@ -21,17 +20,17 @@ from psycopg.sql import SQL, Identifier
 from sqlalchemy import URL, func, select
 from sqlalchemy.orm import Session
 
-from app.clients.wakeups.local_sockets import Tickets
+from app.clients.wakeups.port import Subscriptions
 from app.db.database import PEER
 
 GRADING = "grading"
-"""Procrastinate's name of the queue of what is to be graded; it tells of new jobs on a channel of its own."""
+"""Procrastinate's name of the queue of what is to be graded; it notifies of new jobs on a channel of its own."""
 GRADING_OF_GUESTS = "grading-of-guests"
 """The same of what guests have sent, so that a slot can leave it to others."""
 WEBS, WORKERS = "kelolo_webs", "kelolo_workers"
 """Our channels: to the browsers that wait; and to workers, of jobs that have become free again."""
 LOOK_AGAIN = "look-again"
-"""What waiters of a web process are told when the connection that listens was away."""
+"""What waiters of a web process receive when the connection that listens was away."""
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _CLOSE_WITHIN_S = 0.5
@@ -52,8 +51,8 @@ class Listener:
         url: URL,
         channels: list[str],
         *,
-        hear: Callable[[str], None],
-        look_again: Callable[[], None],
+        on_message: Callable[[str], None],
+        on_connect: Callable[[], None],
     ) -> None:
         """
         Listen from now on.
@@ -61,12 +60,12 @@ class Listener:
         Args:
             url: of the database.
             channels: to listen on.
-            hear: called in the thread with each message.
-            look_again: called in the thread each time the connection stands, also the first.
+            on_message: called in the thread with each message.
+            on_connect: called in the thread each time the connection stands, also the first.
         """
         self._address = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._channels = channels
-        self._hear, self._look_again = hear, look_again
+        self._on_message, self._on_connect = on_message, on_connect
         self._closed = Event()
         self._thread = Thread(target=self._keep_listening, name="listener", daemon=True)
         self._thread.start()
@@ -84,7 +83,7 @@ class Listener:
                 with psycopg.connect(self._address, autocommit=True, **peer) as connection:
                     for channel in self._channels:
                         connection.execute(SQL("LISTEN {}").format(Identifier(channel)))
-                    self._look_again()
+                    self._on_connect()
                     pause_s = _FIRST_PAUSE_S
                     self._listen(connection)
             except (psycopg.Error, OSError) as error:
@@ -94,12 +93,12 @@ class Listener:
 
     def _listen(self, connection: "psycopg.Connection[tuple[object, ...]]") -> None:
         while not self._closed.is_set():
-            for notice in connection.notifies(timeout=_CLOSE_WITHIN_S):
-                self._hear(notice.payload)
+            for notification in connection.notifies(timeout=_CLOSE_WITHIN_S):
+                self._on_message(notification.payload)
 
 
-class NoticeWebBell(Tickets):
-    """A web process's end. Open it in the event loop (`async with`), and use it only there."""
+class PostgresSubscriptions(Subscriptions):
+    """A web process's subscriptions, fed by one connection. Use it in the event loop only."""
 
     def __init__(self, url: URL) -> None:
         """Prepare; nothing is opened yet."""
@@ -112,8 +111,8 @@ class NoticeWebBell(Tickets):
         self._listener = Listener(
             self._url,
             [WEBS],
-            hear=lambda message: _told(loop, self.hand_out, message),
-            look_again=lambda: _told(loop, self.ring_all, LOOK_AGAIN),
+            on_message=lambda message: _call_in(loop, self.deliver, message),
+            on_connect=lambda: _call_in(loop, self.notify_all, LOOK_AGAIN),
         )
         return self
 
@@ -125,40 +124,40 @@ class NoticeWebBell(Tickets):
             self._listener = None
 
 
-class NoticeBells:
-    """The bells on PostgreSQL. What is to be told is told by the queue, from inside its transactions."""
+class PostgresWakeups:
+    """The wakeups on PostgreSQL. The queue sends most of them, from inside its transactions."""
 
     def __init__(self, url: URL) -> None:
         """Prepare; nothing is opened yet."""
         self._url = url
         self._lock = Lock()
-        self._slots: set[NoticeWorkerBell] = set()
+        self._slots: set[PostgresWorkerWakeup] = set()
         self._listener: Listener | None = None
 
-    def ring_workers(self) -> None:
+    def notify_workers(self) -> None:
         """Wake the slots of this process. Others have heard of a job from the database."""
         with self._lock:
             slots = list(self._slots)
-        for bell in slots:
-            bell.ring()
+        for slot in slots:
+            slot.notify()
 
-    def ring_webs(self, submission_id: str, state: str) -> None:
-        """Do nothing: the notice is part of what was committed."""
+    def notify_webs(self, submission_id: str, state: str) -> None:
+        """Do nothing: the notification is part of what was committed."""
 
-    def worker_bell(self) -> "NoticeWorkerBell":
-        """Return a bell that rings from now on. All slots of a process share one connection."""
+    def worker_wakeup(self) -> "PostgresWorkerWakeup":
+        """Return one that is notified from now on. All slots of a process share one connection."""
         with self._lock:
-            bell = NoticeWorkerBell(self._forget)
-            self._slots.add(bell)
+            slot = PostgresWorkerWakeup(self._forget)
+            self._slots.add(slot)
             if self._listener is None:
                 channels = [*get_channel_for_queues([GRADING, GRADING_OF_GUESTS]), WORKERS]
-                wake = self.ring_workers
-                self._listener = Listener(self._url, channels, hear=lambda _message: wake(), look_again=wake)
-            return bell
+                wake = self.notify_workers
+                self._listener = Listener(self._url, channels, on_message=lambda _message: wake(), on_connect=wake)
+            return slot
 
-    def web_bell(self) -> NoticeWebBell:
-        """Return the end of a web process."""
-        return NoticeWebBell(self._url)
+    def subscriptions(self) -> PostgresSubscriptions:
+        """Return the subscriptions of a web process."""
+        return PostgresSubscriptions(self._url)
 
     def workers_listen(self) -> bool:
         """Say yes: of workers on other machines nothing is known."""
@@ -171,28 +170,28 @@ class NoticeBells:
         if listener is not None:
             listener.close()
 
-    def _forget(self, bell: "NoticeWorkerBell") -> None:
+    def _forget(self, slot: "PostgresWorkerWakeup") -> None:
         with self._lock:
-            self._slots.discard(bell)
+            self._slots.discard(slot)
 
 
-class NoticeWorkerBell:
-    """A slot's end: a place to wait until there may be a job. Use it in `with`."""
+class PostgresWorkerWakeup:
+    """What one slot waits on. Use it in `with`."""
 
-    def __init__(self, forget: Callable[["NoticeWorkerBell"], None]) -> None:
+    def __init__(self, forget: Callable[["PostgresWorkerWakeup"], None]) -> None:
         """Start without news. `forget` is called at the end."""
-        self._rung = Event()
+        self._notified = Event()
         self._forget = forget
 
     def wait(self, timeout_s: float) -> bool:
-        """Return True as soon as it rings, or has rung since the last wait; False after `timeout_s`."""
-        rung = self._rung.wait(timeout_s)
-        self._rung.clear()
-        return rung
+        """Return True as soon as it is notified, or was since the last wait; False after `timeout_s`."""
+        notified = self._notified.wait(timeout_s)
+        self._notified.clear()
+        return notified
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake the waiter."""
-        self._rung.set()
+        self._notified.set()
 
     def __enter__(self) -> Self:
         return self
@@ -203,6 +202,6 @@ class NoticeWorkerBell:
         self._forget(self)
 
 
-def _told(loop: asyncio.AbstractEventLoop, tell: Callable[[str], None], message: str) -> None:
+def _call_in(loop: asyncio.AbstractEventLoop, action: Callable[[str], None], message: str) -> None:
     with suppress(RuntimeError):  # the loop has ended meanwhile
-        loop.call_soon_threadsafe(tell, message)
+        loop.call_soon_threadsafe(action, message)

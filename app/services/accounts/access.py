@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, cast
 
-from sqlalchemy import ColumnElement, CursorResult, or_, select, update
+from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.db import upsert
+from app.db import updated_rows, upsert
 from app.errors import (
     AccountBlocked,
     AccountExists,
@@ -23,12 +22,12 @@ from app.errors import (
     RoleRefused,
     TokenRefused,
 )
-from app.models import Account, ApiToken, BrowserSession, LinkPurpose, Role, SignInLink
+from app.models import ASSIGNABLE_ROLES, Account, ApiToken, BrowserSession, LinkPurpose, Role, SignInLink
 
 SESSION_DAYS = 180
 LINK_MINUTES = 60
-GOOD_LINKS = 3
-"""Of those that were mailed to an address for one purpose."""
+VALID_LINKS = 3
+"""How many that were mailed to an address for one purpose are valid at once, the newest."""
 GUEST_PREFIX = "guest_"
 """Of a guest's cookie, so that one of a guest who has no row yet is known for what it is."""
 _GUEST_SECRET = re.compile(r"guest_[A-Za-z0-9_-]{43}")
@@ -39,7 +38,6 @@ _BROWSER_LIMIT = 300  # characters
 # Narrower than what the standards allow: nothing in it can be read as two addresses, or as more than one line.
 _EMAIL = re.compile(r'\A[^@\s\x00-\x1f\x7f<>()\[\],;:\\"]+@[^@\s\x00-\x1f\x7f<>()\[\],;:\\"]+')
 _EMAIL_LIMIT = 254  # characters, RFC 5321
-_GIVEN_ROLES = (Role.STUDENT, Role.INSTRUCTOR, Role.ADMIN)
 
 
 class Scope(StrEnum):
@@ -65,7 +63,7 @@ class Access:
 
     @property
     def scopes(self) -> frozenset[str]:
-        """What this access is good for: a browser's for everything."""
+        """What this access allows: a browser's allows everything."""
         return frozenset(Scope) if self.token is None else frozenset(self.token.scopes.split())
 
 
@@ -137,8 +135,8 @@ def make_link(session: Session, account: Account, *, purpose: LinkPurpose, email
     """
     Make a link with a purpose and return its secret part.
 
-    Of links that were mailed, for the same address, the last three are good: whoever has others asked for does not
-    make the owner's good for nothing. Several that were printed may be good at once.
+    Of links that were mailed, for the same address, the last three are valid: whoever has others asked for does not
+    invalidate the owner's. Several that were printed may be valid at once.
     """
     if purpose is not LinkPurpose.SIGN_IN:
         _drop_older_links(session, account, purpose, email)
@@ -153,15 +151,15 @@ def make_link(session: Session, account: Account, *, purpose: LinkPurpose, email
 
 
 def _drop_older_links(session: Session, account: Account, purpose: LinkPurpose, email: str | None) -> None:
-    """Leave room for one more of the links that are good at once."""
+    """Leave room for one more of the links that are valid at once."""
     mine = (SignInLink.account_id == account.id, SignInLink.purpose == purpose, SignInLink.used_at.is_(None))
-    good = select(SignInLink.id).where(*mine, SignInLink.email.is_not_distinct_from(email))
-    newest = session.scalars(good.order_by(SignInLink.created_at.desc(), SignInLink.id).limit(GOOD_LINKS - 1)).all()
+    valid = select(SignInLink.id).where(*mine, SignInLink.email.is_not_distinct_from(email))
+    newest = session.scalars(valid.order_by(SignInLink.created_at.desc(), SignInLink.id).limit(VALID_LINKS - 1)).all()
     session.execute(update(SignInLink).where(*mine, SignInLink.id.not_in(newest)).values(used_at=utc_now()))
 
 
 def drop_links(session: Session, account: Account, *purposes: LinkPurpose) -> None:
-    """Make links for these purposes, or for any if none is named, good for nothing."""
+    """Invalidate the links for these purposes, or for any if none is named."""
     statement = update(SignInLink).where(SignInLink.account_id == account.id, SignInLink.used_at.is_(None))
     if purposes:
         statement = statement.where(SignInLink.purpose.in_(purposes))
@@ -169,16 +167,16 @@ def drop_links(session: Session, account: Account, *purposes: LinkPurpose) -> No
 
 
 def account_for_link(session: Session, raw: str) -> Account:
-    """Return whom a link would sign in; it stays good. Raises LinkSpent, AccountBlocked."""
+    """Return whom a link would sign in; it stays valid. Raises LinkSpent, AccountBlocked."""
     return find_link(session, raw, purpose=LinkPurpose.SIGN_IN)[0]
 
 
 def find_link(session: Session, raw: str, *, purpose: LinkPurpose) -> tuple[Account, SignInLink]:
-    """Return whose link it is; it stays good. Raises LinkSpent, MailLinkSpent, AccountBlocked."""
+    """Return whose link it is; it stays valid. Raises LinkSpent, MailLinkSpent, AccountBlocked."""
     found = session.execute(
         select(Account, SignInLink)
         .join(SignInLink, SignInLink.account_id == Account.id)
-        .where(*_good_link(raw), SignInLink.purpose == purpose)
+        .where(*_valid_link(raw), SignInLink.purpose == purpose)
     ).one_or_none()
     if found is None:
         raise _spent(purpose)
@@ -187,11 +185,10 @@ def find_link(session: Session, raw: str, *, purpose: LinkPurpose) -> tuple[Acco
 
 
 def spend_link(session: Session, raw: str, *, purpose: LinkPurpose) -> tuple[Account, SignInLink]:
-    """Use a link, which is good for nothing after that. Raises LinkSpent, MailLinkSpent, AccountBlocked."""
+    """Use a link, which is invalid after that. Raises LinkSpent, MailLinkSpent, AccountBlocked."""
     found = find_link(session, raw, purpose=purpose)
-    # of two who use it at the same instant, one changes the row
-    spent = session.execute(update(SignInLink).where(*_good_link(raw)).values(used_at=utc_now()))
-    if cast("CursorResult[Any]", spent).rowcount != 1:
+    # of two who use it concurrently, one changes the row
+    if updated_rows(session, update(SignInLink).where(*_valid_link(raw)).values(used_at=utc_now())) != 1:
         raise _spent(purpose)
     return found
 
@@ -200,7 +197,7 @@ def _spent(purpose: LinkPurpose) -> LinkSpent:
     return LinkSpent() if purpose is LinkPurpose.SIGN_IN else MailLinkSpent()
 
 
-def _good_link(raw: str) -> tuple[ColumnElement[bool], ...]:
+def _valid_link(raw: str) -> tuple[ColumnElement[bool], ...]:
     return (
         SignInLink.token_hash == hashed(raw),
         SignInLink.used_at.is_(None),
@@ -248,18 +245,6 @@ def access_by_bearer(session: Session, raw: str) -> Access | None:
     return Access(account=admitted(found[0]), token=found[1]) if found else None
 
 
-def account_for_cookie(session: Session, raw: str) -> Account | None:
-    """Return whose browser this is, or None. Raises AccountBlocked."""
-    found = access_by_cookie(session, raw)
-    return found.account if found else None
-
-
-def account_for_bearer(session: Session, raw: str) -> Account | None:
-    """Return whose program this is, or None. Raises AccountBlocked."""
-    found = access_by_bearer(session, raw)
-    return found.account if found else None
-
-
 def admitted(account: Account) -> Account:
     """
     Return an account that somebody has shown to be theirs, unless it is blocked.
@@ -284,8 +269,8 @@ def add_user(session: Session, *, email: str, role: str) -> Account:
         AccountExists: the address has an account with another role.
     """
     address = normal_email(email)
-    if role not in _GIVEN_ROLES:
-        raise RoleRefused(role=role, roles=", ".join(_GIVEN_ROLES))
+    if role not in ASSIGNABLE_ROLES:
+        raise RoleRefused(role=role, roles=", ".join(ASSIGNABLE_ROLES))
     account = with_email(session, address)
     if account is None:
         account = Account(email=address, role=Role(role))

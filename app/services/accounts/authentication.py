@@ -13,15 +13,17 @@ from sqlalchemy.orm import Session
 
 from app.clock import utc_now
 from app.errors import EmailTaken, FirstAdminMade, NotFound, SignInRefused
-from app.models import Account, AuditEntry, BrowserSession, Identity, LinkPurpose, Role
+from app.models import Account, BrowserSession, Identity, LinkPurpose, Role
+from app.services import audit
 from app.services.accounts.access import admitted, drop_links, open_session, spend_link, with_email
 from app.services.accounts.guest_merge import merge
 from app.services.accounts.sessions import revoke_all_tokens, sign_out_all
+from app.services.audit import Change
 
 
 @dataclass(frozen=True)
-class Arrival:
-    """The browser that somebody comes with."""
+class BrowserContext:
+    """What a request says of the browser that sent it."""
 
     account_id: str | None = None
     """Who the browser is so far: often a guest."""
@@ -30,7 +32,7 @@ class Arrival:
     """What the browser calls itself."""
 
 
-def enter(session: Session, account: Account, arrival: Arrival) -> str:
+def sign_in(session: Session, account: Account, browser: BrowserContext) -> str:
     """
     Sign a browser in; what it did as a guest becomes the account's.
 
@@ -41,14 +43,16 @@ def enter(session: Session, account: Account, arrival: Arrival) -> str:
         AccountBlocked: nobody gets in there.
     """
     admitted(account)
-    if arrival.browser_id and (old := session.get(BrowserSession, arrival.browser_id)):
+    if browser.browser_id and (old := session.get(BrowserSession, browser.browser_id)):
         old.revoked_at = old.revoked_at or utc_now()
-    if arrival.account_id and arrival.account_id != account.id:
-        merge(session, arrival.account_id, account)
-    return open_session(session, account, browser=arrival.name)
+    if browser.account_id and browser.account_id != account.id:
+        merge(session, browser.account_id, account)
+    return open_session(session, account, browser=browser.name)
 
 
-def enter_by_password(session: Session, account: Account, arrival: Arrival, *, new_hash: str | None = None) -> str:
+def sign_in_by_password(
+    session: Session, account: Account, browser: BrowserContext, *, new_hash: str | None = None
+) -> str:
     """
     Sign a browser in whose owner has just given the password of `account`, as it was read then.
 
@@ -61,11 +65,11 @@ def enter_by_password(session: Session, account: Account, arrival: Arrival, *, n
         raise SignInRefused
     if new_hash:
         current.password_hash = new_hash
-    return enter(session, current, arrival)
+    return sign_in(session, current, browser)
 
 
 def sign_up(
-    session: Session, arrival: Arrival, *, email: str, password_hash: str | None, role: Role = Role.STUDENT
+    session: Session, browser: BrowserContext, *, email: str, password_hash: str | None, role: Role = Role.STUDENT
 ) -> Account:
     """
     Make an account: a guest's own becomes it, with all that was done in it.
@@ -73,7 +77,7 @@ def sign_up(
     Raises:
         EmailTaken: the address has an account.
     """
-    account = _guest(session, arrival)
+    account = _guest(session, browser)
     if account is not None:
         _shut_out_others(session, account)
     if with_email(session, email):
@@ -82,12 +86,12 @@ def sign_up(
         with session.begin_nested():
             if account is None:
                 # of a guest who has sent nothing yet, so that drafts in the browser stay the account's
-                known = arrival.account_id and session.get(Account, arrival.account_id)
-                account = Account(id=None if known else arrival.account_id, role=role)
+                known = browser.account_id and session.get(Account, browser.account_id)
+                account = Account(id=None if known else browser.account_id, role=role)
                 session.add(account)
             account.email, account.role, account.password_hash = email, role, password_hash
             session.flush()
-    except IntegrityError:  # another with the same address came first by a hair
+    except IntegrityError:  # another with the same address came first, concurrently
         raise EmailTaken from None
     return account
 
@@ -106,7 +110,7 @@ def confirm(session: Session, raw: str) -> Account:
     Give an account the address that a link was mailed to.
 
     Raises:
-        MailLinkSpent: the link is good for nothing.
+        MailLinkSpent: the link is unknown, used or too old.
         EmailTaken: meanwhile another account has the address.
         AccountBlocked: nothing is done for it.
     """
@@ -136,7 +140,7 @@ def reset_password(session: Session, raw: str, *, password_hash: str) -> Account
     Set a new password by a mailed link: all browsers are signed out, and the address is confirmed by it.
 
     Raises:
-        MailLinkSpent: the link is good for nothing.
+        MailLinkSpent: the link is unknown, used or too old.
         AccountBlocked: nothing is done for it.
     """
     account, _ = spend_link(session, raw, purpose=LinkPurpose.RESET)
@@ -146,7 +150,7 @@ def reset_password(session: Session, raw: str, *, password_hash: str) -> Account
 
 
 def set_password(session: Session, account: Account, *, password_hash: str | None) -> None:
-    """Set a password: every browser is signed out, and links that were mailed are good for nothing."""
+    """Set a password: every browser is signed out, and links that were mailed are invalidated."""
     account.password_hash = password_hash
     sign_out_all(session, account)
     drop_links(session, account)
@@ -171,7 +175,7 @@ def has_admin(session: Session) -> bool:
 
 
 def make_first_admin(
-    session: Session, arrival: Arrival, *, email: str, password_hash: str | None, known: Account | None = None
+    session: Session, browser: BrowserContext, *, email: str, password_hash: str | None, known: Account | None = None
 ) -> Account:
     """
     Make the administrator of a new site: a new account, or one that is `known` to be the visitor's.
@@ -186,24 +190,14 @@ def make_first_admin(
     if has_admin(session):
         raise FirstAdminMade
     if known is None:
-        account = sign_up(session, arrival, email=email, password_hash=password_hash, role=Role.ADMIN)
+        account = sign_up(session, browser, email=email, password_hash=password_hash, role=Role.ADMIN)
         before = None
     else:
         account = admitted(session.get_one(Account, known.id))
         before, account.role = {"role": account.role.value}, Role.ADMIN
-    session.add(
-        AuditEntry(
-            actor_id=account.id,
-            actor=email,
-            action="user.role",
-            subject_kind="user",
-            subject_id=account.id,
-            subject=email,
-            before=before,
-            after={"role": Role.ADMIN.value},
-            reason="the first administrator",
-        )
-    )
+    after = {"role": Role.ADMIN.value}
+    change = Change("user.role", "user", account.id, email, before, after, reason="the first administrator")
+    audit.record(session, change, by=account)
     return account
 
 
@@ -214,8 +208,8 @@ def _shut_out_others(session: Session, guest: Account) -> None:
     drop_links(session, guest)
 
 
-def _guest(session: Session, arrival: Arrival) -> Account | None:
-    if arrival.account_id is None:
+def _guest(session: Session, browser: BrowserContext) -> Account | None:
+    if browser.account_id is None:
         return None
-    account = session.get(Account, arrival.account_id, with_for_update=True)
+    account = session.get(Account, browser.account_id, with_for_update=True)
     return admitted(account) if account is not None and account.role is Role.GUEST else None

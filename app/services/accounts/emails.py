@@ -1,11 +1,11 @@
-"""What is written to people: each letter says why it comes, and what happens if it is ignored."""
+"""The texts of e-mails: each says why it comes, and what happens if it is ignored."""
 
 from app.clients.mail import Mail
 
 _FOOT = "\n\nKelolo, {site}\n"
 
 
-def confirm_letter(to: str, *, link: str, site: str) -> Mail:
+def confirmation_email(to: str, *, link: str, site: str) -> Mail:
     """Ask whoever reads the mail of an address whether it is theirs."""
     return Mail(
         to=to,
@@ -16,7 +16,7 @@ def confirm_letter(to: str, *, link: str, site: str) -> Mail:
     )
 
 
-def reset_letter(to: str, *, link: str, site: str) -> Mail:
+def reset_email(to: str, *, link: str, site: str) -> Mail:
     """Let whoever reads the mail of an address choose a new password."""
     return Mail(
         to=to,
@@ -26,7 +26,7 @@ def reset_letter(to: str, *, link: str, site: str) -> Mail:
     )
 
 
-def taken_letter(to: str, *, site: str) -> Mail:
+def address_taken_email(to: str, *, site: str) -> Mail:
     """Tell the owner of an account that somebody wanted to use its address again."""
     return Mail(
         to=to,
@@ -37,7 +37,7 @@ def taken_letter(to: str, *, site: str) -> Mail:
     )
 
 
-def moved_letter(to: str, *, site: str) -> Mail:
+def address_changed_email(to: str, *, site: str) -> Mail:
     """Tell the old address that the account has a new one."""
     return Mail(
         to=to,
@@ -47,7 +47,7 @@ def moved_letter(to: str, *, site: str) -> Mail:
     )
 
 
-def password_letter(to: str, *, site: str) -> Mail:
+def password_changed_email(to: str, *, site: str) -> Mail:
     """Tell an owner that the password was changed."""
     return Mail(
         to=to,

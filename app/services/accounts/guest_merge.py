@@ -71,11 +71,11 @@ def _move_submissions(session: Session, guest: str, account: str) -> None:
 
 def _move_hints(session: Session, guest: str, account: str) -> None:
     opened = {
-        (one.exercise_version_id, one.rung)
+        (one.exercise_version_id, one.number)
         for one in session.scalars(select(HintOpening).where(HintOpening.account_id == account))
     }
     for one in session.scalars(select(HintOpening).where(HintOpening.account_id == guest)).all():
-        if (one.exercise_version_id, one.rung) in opened:
+        if (one.exercise_version_id, one.number) in opened:
             session.delete(one)
         else:
             one.account_id = account

@@ -17,10 +17,10 @@ from app.clock import utc_now
 from app.errors import EmailRefused, EmailTaken, NotFound
 from app.models import Account, Identity, Role
 from app.services.accounts.access import admitted, normal_email, with_email
-from app.services.accounts.authentication import Arrival, sign_up, start_afresh
+from app.services.accounts.authentication import BrowserContext, sign_up, start_afresh
 
 
-def account_for(session: Session, person: Person, arrival: Arrival) -> Account:
+def account_for(session: Session, person: Person, browser: BrowserContext) -> Account:
     """
     Return the account of somebody, linked to them from now on.
 
@@ -29,13 +29,13 @@ def account_for(session: Session, person: Person, arrival: Arrival) -> Account:
         AccountBlocked: nobody gets in there.
     """
     known = _linked(session, person)
-    here = session.get(Account, arrival.account_id) if arrival.account_id else None
+    here = session.get(Account, browser.account_id) if browser.account_id else None
     signed_in = here if here is not None and here.role is not Role.GUEST else None
     if known is not None:
         if signed_in is not None and signed_in.id != known.id:
             raise IdentityRefused(reason="That belongs to another account here. Sign out first to sign in to it.")
         return admitted(known)
-    account = admitted(signed_in) if signed_in else _by_address(session, person, arrival)
+    account = admitted(signed_in) if signed_in else _by_address(session, person, browser)
     try:
         with session.begin_nested():
             session.add(Identity(account_id=account.id, issuer=person.issuer, subject=person.subject))
@@ -67,13 +67,13 @@ def _linked(session: Session, person: Person) -> Account | None:
     )
 
 
-def _by_address(session: Session, person: Person, arrival: Arrival) -> Account:
+def _by_address(session: Session, person: Person, browser: BrowserContext) -> Account:
     address = _verified(person)
     account = with_email(session, address)
     if account is None:
         try:
-            account = sign_up(session, arrival, email=address, password_hash=None)
-        except EmailTaken:  # by a hair
+            account = sign_up(session, browser, email=address, password_hash=None)
+        except EmailTaken:  # by another request, concurrently
             raise IdentityRefused(reason="You have just signed in elsewhere. Please try again.") from None
         account.confirmed_at = utc_now()
         return account

@@ -23,7 +23,7 @@ _NICE = 10
 _END_WITHIN_S = 1.0
 
 
-class ProcessLost(Exception):
+class HasherLost(Exception):
     """The process that was to hash has ended."""
 
 
@@ -44,10 +44,10 @@ class _Process:
         )
 
     def ask(self, **question: str | None) -> Any:  # noqa: ANN401  what JSON holds
-        """Have it do something. Raises ProcessLost."""
+        """Have it do something. Raises HasherLost."""
         stdin, stdout = self._child.stdin, self._child.stdout
         if stdin is None or stdout is None:  # both are pipes
-            raise ProcessLost
+            raise HasherLost
         try:
             stdin.write(json.dumps(question | {"costs": self._costs}) + "\n")
             stdin.flush()
@@ -56,7 +56,7 @@ class _Process:
             line = ""
         if not line.endswith("\n"):
             self.end()
-            raise ProcessLost
+            raise HasherLost
         return json.loads(line)
 
     def end(self) -> None:
@@ -72,8 +72,8 @@ class _Process:
             self._child.wait()
 
 
-class ApartHasher(Argon2Hasher):
-    """Hashes as its base does, elsewhere. As many processes are started as are asked at the same instant."""
+class SubprocessHasher(Argon2Hasher):
+    """Hashes as its base does, elsewhere. As many processes are started as are asked concurrently."""
 
     def __init__(self, *, time_cost: int, memory_cost: int, parallelism: int) -> None:
         """Start nothing yet."""
@@ -85,17 +85,17 @@ class ApartHasher(Argon2Hasher):
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
         """Return the hash of a password."""
         try:
-            told = self._ask(password=_hex(password), salt=None if salt is None else salt.hex())
-        except (OSError, ProcessLost):
+            result = self._ask(password=_hex(password), salt=None if salt is None else salt.hex())
+        except (OSError, HasherLost):
             return super().hash(password, salt=salt)
-        return str(told)
+        return str(result)
 
     def verify(self, password: str | bytes, hash: str | bytes) -> bool:  # noqa: A002  as the base has it
         """Say whether a password has this hash."""
         stored = hash if isinstance(hash, str) else hash.decode()
         try:
             return bool(self._ask(password=_hex(password), stored=stored))
-        except (OSError, ProcessLost):
+        except (OSError, HasherLost):
             return super().verify(password, hash)
 
     def end(self) -> None:
@@ -104,15 +104,15 @@ class ApartHasher(Argon2Hasher):
             self._idle.pop().end()
 
     def _ask(self, **question: str | None) -> Any:  # noqa: ANN401
-        """Ask a process that is there, or else a new one. Raises ProcessLost, OSError."""
+        """Ask a process that is there, or else a new one. Raises HasherLost, OSError."""
         try:
             process = self._idle.pop()
-            told = process.ask(**question)
-        except (IndexError, ProcessLost):
+            result = process.ask(**question)
+        except (IndexError, HasherLost):
             process = _Process(self._costs)
-            told = process.ask(**question)
+            result = process.ask(**question)
         self._idle.append(process)
-        return told
+        return result
 
 
 def _hex(password: str | bytes) -> str:
@@ -128,10 +128,10 @@ def _serve() -> None:
         hasher = hashers.setdefault(str(asked["costs"]), Argon2Hasher(**asked["costs"]))
         password = bytes.fromhex(asked["password"])
         if "stored" in asked:
-            told: str | bool = hasher.verify(password, asked["stored"])
+            result: str | bool = hasher.verify(password, asked["stored"])
         else:
-            told = hasher.hash(password, salt=bytes.fromhex(asked["salt"]) if asked["salt"] else None)
-        print(json.dumps(told), flush=True)  # noqa: T201  this is how it answers
+            result = hasher.hash(password, salt=bytes.fromhex(asked["salt"]) if asked["salt"] else None)
+        print(json.dumps(result), flush=True)  # noqa: T201  this is how it answers
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """
 Passwords: which may be had, and whether one is right.
 
-Hashing is meant to be slow and to take much memory, so only a few are hashed at the same instant, in processes that
+Hashing is meant to be slow and to take much memory, so only a few are hashed concurrently, in processes that
 come after all others where the processor is short: a flood of tries cannot take the machine away from those who open
 pages or have their code graded. A few more may wait, each of which holds one of the threads that serve pages, and there
 are far more of those; whoever comes then is told at once to come back. It is never done within a transaction, which
@@ -23,7 +23,7 @@ from pwdlib import PasswordHash
 from pwdlib.exceptions import PwdlibError
 
 from app.errors import PasswordRefused, SignInBusy
-from app.services.accounts.password_hashing import ApartHasher
+from app.services.accounts.password_hashing import SubprocessHasher
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ WAITING = 8
 
 # RFC 9106's second choice: 64 MiB, three passes, four lanes.
 _MEMORY_KIB, _PASSES, _LANES = 64 * 1024, 3, 4
-SCHEME = PasswordHash((ApartHasher(time_cost=_PASSES, memory_cost=_MEMORY_KIB, parallelism=_LANES),))
+SCHEME = PasswordHash((SubprocessHasher(time_cost=_PASSES, memory_cost=_MEMORY_KIB, parallelism=_LANES),))
 PATIENCE_S = 5.0
 """How long a request may wait for its turn."""
 
@@ -83,7 +83,7 @@ def checked(password: str, *, email: str | None) -> str:
 
 def make_hash(password: str) -> str:
     """Return what is stored of a password. Takes part of a second, so not in a transaction. Raises SignInBusy."""
-    return _in_turn(lambda: SCHEME.hash(_bytes(password)))
+    return _within_limits(lambda: SCHEME.hash(_bytes(password)))
 
 
 def verify(password: str, stored: str | None) -> Verified:
@@ -98,18 +98,18 @@ def verify(password: str, stored: str | None) -> Verified:
     if len(password) > LONGEST:
         return Verified(right=False)
     try:
-        right, new_hash = _in_turn(lambda: SCHEME.verify_and_update(_bytes(password), stored or nobodys_hash()))
+        right, new_hash = _within_limits(lambda: SCHEME.verify_and_update(_bytes(password), stored or nobodys_hash()))
     except PwdlibError:  # a hash that another program has put there
         return Verified(right=False)
     return Verified(right=right, new_hash=new_hash) if stored else Verified(right=False)
 
 
-def _in_turn(deed: Callable[[], T]) -> T:
+def _within_limits(work: Callable[[], T]) -> T:
     """Do something costly among the few that may be done or wait at once. Raises SignInBusy."""
-    if not _places.acquire(blocking=False):
+    if not _waiting_slots.acquire(blocking=False):
         raise SignInBusy(retry_after_s=5)
     try:
-        begun = _executor.submit(deed)
+        begun = _executor.submit(work)
         try:
             return begun.result(timeout=PATIENCE_S)
         except TimeoutError:
@@ -117,7 +117,7 @@ def _in_turn(deed: Callable[[], T]) -> T:
                 raise SignInBusy(retry_after_s=5) from None
             return begun.result()  # it is being done, which takes part of a second
     finally:
-        _places.release()
+        _waiting_slots.release()
 
 
 @cache
@@ -141,4 +141,4 @@ def _bytes(password: str) -> bytes:
 
 
 _executor = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="passwords")
-_places = threading.BoundedSemaphore(AT_ONCE + WAITING)
+_waiting_slots = threading.BoundedSemaphore(AT_ONCE + WAITING)

@@ -55,7 +55,7 @@ def list_tokens(session: Session, account: Account) -> Sequence[ApiToken]:
 
 
 def revoke_token(session: Session, account: Account, token_id: str) -> None:
-    """Make a token good for nothing. Raises NotFound if it is not the account's."""
+    """Revoke a token. Raises NotFound if it is not the account's."""
     found = next((one for one in list_tokens(session, account) if one.id == token_id), None)
     if found is None:
         raise NotFound(what="token", name=token_id)
@@ -63,7 +63,7 @@ def revoke_token(session: Session, account: Account, token_id: str) -> None:
 
 
 def revoke_all_tokens(session: Session, account: Account) -> None:
-    """Make all of an account's tokens good for nothing."""
+    """Revoke all of an account's tokens."""
     session.execute(
         update(ApiToken)
         .where(ApiToken.account_id == account.id, ApiToken.revoked_at.is_(None))

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.models import Account, AccountPlan, Grant, LimitOverride, Period, PlanLimit, Role, Rule, UsageCounter
 from app.services.plans import plans, quotas
+from app.services.plans.plans import PERIOD_WORDS, PeriodWords
 
 SHARE = 5
 """Whoever has a fifth of the amount left, or less, is near the limit."""
@@ -16,7 +17,7 @@ _LIMITED = (Role.GUEST, Role.STUDENT)
 
 
 @dataclass(frozen=True)
-class Near:
+class AccountNearLimit:
     """Somebody with few tutor messages left."""
 
     account_id: str
@@ -30,8 +31,13 @@ class Near:
     left: int
     """What was given on top of the plan included."""
 
+    @property
+    def period_words(self) -> PeriodWords:
+        """How a sentence speaks of the period."""
+        return PERIOD_WORDS[self.period]
 
-def near_limit(session: Session, *, limit: int = 50) -> list[Near]:
+
+def near_limit(session: Session, *, limit: int = 50) -> list[AccountNearLimit]:
     """Return who has used most of the tutor messages of the period that runs now; who has the fewest left, first."""
     current, extra = current_plans(), _extra()
     own = LimitOverride.account_id.is_not(None)
@@ -63,7 +69,7 @@ def near_limit(session: Session, *, limit: int = 50) -> list[Near]:
         .limit(limit)
     )
     return [
-        Near(account_id=key, email=email, plan=plan, used=used, amount=most, period=Period(span), left=rest)
+        AccountNearLimit(account_id=key, email=email, plan=plan, used=used, amount=most, period=Period(span), left=rest)
         for key, email, plan, used, most, span, rest in rows
     ]
 

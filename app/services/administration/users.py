@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.clock import utc_now
 from app.errors import LastAdmin, NotFound, OwnAccount, RoleRefused
 from app.models import (
+    ASSIGNABLE_ROLES,
     Account,
     AccountPlan,
     ApiToken,
@@ -25,15 +26,12 @@ from app.models import (
 )
 from app.services import audit
 from app.services.administration.near_limit import current_plans
-from app.services.audit import Change
 from app.services.plans import plans, quotas
-from app.services.plans.plans import Held, Limit
+from app.services.plans.plans import CurrentPlan, Limit
 from app.services.plans.quotas import Quota
 
-GIVEN_ROLES = (Role.STUDENT, Role.INSTRUCTOR, Role.ADMIN)
 
-
-class Order(StrEnum):
+class UserOrder(StrEnum):
     """How a list of users is sorted."""
 
     EMAIL = "email"
@@ -42,7 +40,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class UserFilter:
     """Which users to look for. What is empty does not narrow."""
 
     email: str = ""
@@ -54,28 +52,28 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Row:
+class UserRow:
     """A user in a list."""
 
     account: Account
-    held: Held
+    current_plan: CurrentPlan
     quota: Quota
 
 
 @dataclass(frozen=True)
-class Found:
+class UserPage:
     """One page of a list of users."""
 
-    rows: Sequence[Row]
+    rows: Sequence[UserRow]
     total: int
 
 
 @dataclass(frozen=True)
-class Picture:
-    """All that an administrator decides by."""
+class UserDetail:
+    """All about one user that an administrator decides by."""
 
     account: Account
-    held: Held
+    current_plan: CurrentPlan
     quota: Quota
     """Of tutor messages."""
     limits: dict[Rule, Limit]
@@ -89,30 +87,31 @@ class Picture:
     active_at: datetime | None
     """When the account last sent or asked something, or signed in."""
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What administrators change; two pictures with the same facts look the same to them."""
+    def to_json(self) -> dict[str, Any]:
+        """Return what administrators change: where this is the same, they see the same."""
         return {
             "role": self.account.role.value,
-            "blocked_at": self.account.blocked_at.isoformat() if self.account.blocked_at else None,
-            "plan": [self.held.name, self.held.ends_at.isoformat() if self.held.ends_at else None],
-            "overrides": {rule.value: limit.facts for rule, limit in self.overrides.items()},
+            "blocked_at": _iso(self.account.blocked_at),
+            "plan": [self.current_plan.name, _iso(self.current_plan.ends_at)],
+            "overrides": {rule.value: limit.to_json() for rule, limit in self.overrides.items()},
             "grants": sorted(one.id for one in self.grants),
         }
 
 
-def search(session: Session, wanted: Wanted, *, order: Order = Order.EMAIL, limit: int, offset: int = 0) -> Found:
+def search(
+    session: Session, filters: UserFilter, *, order: UserOrder = UserOrder.EMAIL, limit: int, offset: int = 0
+) -> UserPage:
     """Return a page of users."""
-    sorting: dict[Order, tuple[Any, ...]] = {
-        Order.EMAIL: (Account.email, Account.id),
-        Order.NEWEST: (Account.created_at.desc(), Account.id),
-        Order.OLDEST: (Account.created_at, Account.id),
+    sorting: dict[UserOrder, tuple[Any, ...]] = {
+        UserOrder.EMAIL: (Account.email, Account.id),
+        UserOrder.NEWEST: (Account.created_at.desc(), Account.id),
+        UserOrder.OLDEST: (Account.created_at, Account.id),
     }
-    matching = _matching(wanted)
+    matching = _matching(filters)
     total = session.scalar(select(func.count()).select_from(matching.subquery())) or 0
     accounts = session.scalars(matching.order_by(*sorting[order]).limit(limit).offset(offset)).all()
-    rows = [Row(one, plans.plan_of(session, one.id), quotas.quota_of(session, one)) for one in accounts]
-    return Found(rows, total)
+    rows = [UserRow(one, plans.plan_of(session, one.id), quotas.quota_of(session, one)) for one in accounts]
+    return UserPage(rows, total)
 
 
 def named(session: Session, name: str) -> Account:
@@ -132,20 +131,20 @@ def locked(session: Session, name: str) -> Account:
     """Return an account that nobody else changes until this transaction is over. Raises NotFound."""
     account = named(session, name)
     # with the administrators, who may have to be counted (`refuse_last_admin`), and all in one order: if each locked
-    # the account first and the rest later, two who go for each other would wait for ever
+    # the account first and the rest later, two who act on each other would deadlock
     together = select(Account.id).where(or_(Account.id == account.id, Account.role == Role.ADMIN))
     session.execute(together.order_by(Account.id).with_for_update(key_share=True))
     return session.get_one(Account, account.id, populate_existing=True)
 
 
-def picture(session: Session, account: Account) -> Picture:
+def detail(session: Session, account: Account) -> UserDetail:
     """Return all about an account."""
     overrides = session.scalars(select(LimitOverride).where(LimitOverride.account_id == account.id))
     history = select(AccountPlan).where(AccountPlan.account_id == account.id)
     grants = select(Grant).where(Grant.account_id == account.id)
-    return Picture(
+    return UserDetail(
         account=account,
-        held=plans.plan_of(session, account.id),
+        current_plan=plans.plan_of(session, account.id),
         quota=quotas.quota_of(session, account),
         limits={rule: plans.limit_of(session, account, rule) for rule in Rule},
         overrides={one.rule: Limit(one.rule, one.amount, one.period, one.fair_use_per_day) for one in overrides},
@@ -166,8 +165,8 @@ def set_role(session: Session, account: Account, role: str, *, by: Account | Non
         OwnAccount: it is the account of `by`.
         LastAdmin: nobody could administer the site any more.
     """
-    if role not in GIVEN_ROLES:
-        raise RoleRefused(role=role, roles=", ".join(GIVEN_ROLES))
+    if role not in ASSIGNABLE_ROLES:
+        raise RoleRefused(role=role, roles=", ".join(ASSIGNABLE_ROLES))
     if account.role is Role.GUEST:
         raise NotFound(what="account with an e-mail address", name=account.id)
     before = account.role
@@ -178,7 +177,7 @@ def set_role(session: Session, account: Account, role: str, *, by: Account | Non
         refuse_last_admin(session, account)
     account.role = Role(role)
     session.flush()
-    _record(session, "user.role", account, ({"role": before.value}, {"role": role}), by=by, reason=reason)
+    audit.record_for_user(session, "user.role", account, ({"role": before.value}, {"role": role}), by=by, reason=reason)
 
 
 def block(session: Session, account: Account, *, by: Account | None, reason: str = "") -> None:
@@ -200,7 +199,7 @@ def block(session: Session, account: Account, *, by: Account | None, reason: str
         theirs = (kind.account_id == account.id, kind.revoked_at.is_(None))
         session.execute(update(kind).where(*theirs).values(revoked_at=now))
     session.flush()
-    _record(session, "user.block", account, ({"blocked": False}, {"blocked": True}), by=by, reason=reason)
+    audit.record_for_user(session, "user.block", account, ({"blocked": False}, {"blocked": True}), by=by, reason=reason)
 
 
 def unblock(session: Session, account: Account, *, by: Account | None, reason: str = "") -> None:
@@ -210,14 +209,16 @@ def unblock(session: Session, account: Account, *, by: Account | None, reason: s
     _refuse_own(account, by)
     account.blocked_at = None
     session.flush()
-    _record(session, "user.unblock", account, ({"blocked": True}, {"blocked": False}), by=by, reason=reason)
+    audit.record_for_user(
+        session, "user.unblock", account, ({"blocked": True}, {"blocked": False}), by=by, reason=reason
+    )
 
 
 def refuse_last_admin(session: Session, account: Account) -> None:
     """
     Keep the last administrator who can sign in: ask before demoting, blocking or deleting one. Raises LastAdmin.
 
-    Two who go for each other at the same instant follow each other here, and the second finds nobody left.
+    Two who act on each other concurrently follow each other here, and the second finds nobody left.
     """
     admins = session.scalars(
         select(Account.id)
@@ -229,20 +230,24 @@ def refuse_last_admin(session: Session, account: Account) -> None:
         raise LastAdmin(email=account.email)
 
 
-def _matching(wanted: Wanted) -> Select[Account]:
+def _matching(filters: UserFilter) -> Select[Account]:
     current = current_plans()
-    found = select(Account).outerjoin(current, current.c.account_id == Account.id).where(_role(wanted.role))
-    if wanted.email:
-        found = found.where(Account.email.icontains(_plain(wanted.email), autoescape=True))
-    if wanted.plan:
-        found = found.where(func.coalesce(current.c.plan_name, plans.FREE) == _plain(wanted.plan))
-    if wanted.blocked is not None:
-        found = found.where(Account.blocked_at.is_not(None) if wanted.blocked else Account.blocked_at.is_(None))
+    found = select(Account).outerjoin(current, current.c.account_id == Account.id).where(_role(filters.role))
+    if filters.email:
+        found = found.where(Account.email.icontains(_plain(filters.email), autoescape=True))
+    if filters.plan:
+        found = found.where(func.coalesce(current.c.plan_name, plans.FREE) == _plain(filters.plan))
+    if filters.blocked is not None:
+        found = found.where(Account.blocked_at.is_not(None) if filters.blocked else Account.blocked_at.is_(None))
     return found
 
 
 def _role(role: Role | None) -> ColumnElement[bool]:
     return Account.role != Role.GUEST if role is None else Account.role == role
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
 
 
 def _plain(text: str) -> str:
@@ -264,15 +269,3 @@ def _active_at(session: Session, account_id: str) -> datetime | None:
 def _refuse_own(account: Account, by: Account | None) -> None:
     if by is not None and by.id == account.id:
         raise OwnAccount
-
-
-def _record(
-    session: Session,
-    action: str,
-    account: Account,
-    change: tuple[dict[str, Any], dict[str, Any]],
-    *,
-    by: Account | None,
-    reason: str,
-) -> None:
-    audit.record(session, Change(action, "user", account.id, account.email or "guest", *change, reason), by=by)

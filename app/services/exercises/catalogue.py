@@ -65,11 +65,11 @@ def import_course(session: Session, course: authoring.Course) -> ImportSummary:
     _store_course(session, course)
     session.execute(update(Lesson).where(Lesson.course_id == course.id).values(course_id=None))
     changed: list[str] = []
-    for place, lesson in enumerate(course.lessons):
-        _store_lesson(session, lesson, course_id=course.id, position=place)
-        for place_in_lesson, exercise in enumerate(lesson.exercises):
+    for position, lesson in enumerate(course.lessons):
+        _store_lesson(session, lesson, course_id=course.id, position=position)
+        for position_in_lesson, exercise in enumerate(lesson.exercises):
             row = _exercise_row(session, exercise.id)
-            row.lesson_id, row.position = lesson.id, place_in_lesson
+            row.lesson_id, row.position = lesson.id, position_in_lesson
             if _store_version(session, row, exercise):
                 changed.append(exercise.id)
         store_passages(session, lesson)

@@ -30,9 +30,9 @@ def sections(markdown: str) -> list[Section]:
     """Cut a text at its headings, whatever their level. A `#` inside a block of code is no heading."""
     lines = markdown.splitlines(keepends=True)
     starts: list[tuple[int, int, str]] = [(0, 0, "")]  # (line of the heading, line below it, title)
-    for place, token in enumerate(tokens := MarkdownIt("commonmark").parse(markdown)):
+    for index, token in enumerate(tokens := MarkdownIt("commonmark").parse(markdown)):
         if token.type == "heading_open" and token.map and token.level == 0:
-            starts.append((token.map[0], token.map[1], plain(tokens[place + 1])))
+            starts.append((token.map[0], token.map[1], plain(tokens[index + 1])))
     ends = [start for start, *_ in starts[1:]] + [len(lines)]
     found = zip(starts, ends, anchors(title for *_, title in starts), strict=True)
     cut = [

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 from app import authoring
 from app.clients.tutor.port import Passage
 from app.models import Exercise
-from app.models import Passage as PassageRow
+from app.models import PassageRow
 from app.services.exercises.headings import sections
+from app.services.exercises.stop_words import STOP_WORDS
 
 TASK_TITLE = "Your task"
 TASK_ANCHOR = "task-title"  # of the heading above the task, on every exercise's page
@@ -21,21 +22,9 @@ _MOST_WORDS = 40
 _WORD = re.compile(r"\w{1,40}")
 _TITLE_COUNTS = 4.0  # as much as a word in the text
 
-# Words of questions rather than of what they are about. SQLite knows none by itself, and finds "what" everywhere.
-_EMPTY_WORDS = frozenset(
-    """
-    a about am an and any are as at be been but by can cant could did do does doesnt dont explain for from get
-    give had has have he help here hey hi how i if im in into is isnt it its just know like me mean means my no
-    not of on or our out please really s she should so some t tell than that the their them then there they
-    thing this to too understand us use very want was we were what whats when where which who why will with
-    would you your
-    """.split()  # noqa: SIM905  a list would take a line for each
-)
-
-
 @dataclass(frozen=True)
-class _Place:
-    """A section and where it stands; what a row is made of."""
+class _StoredPassage:
+    """A section and its anchor; what a row is made of."""
 
     exercise_id: str | None
     title: str
@@ -45,13 +34,13 @@ class _Place:
 
 def store_passages(session: Session, lesson: authoring.Lesson) -> None:
     """Keep the sections of a lesson and the tasks of its exercises, in place of those kept before."""
-    wanted = _places(lesson)
+    wanted = _passages_of(lesson)
     kept = session.execute(
         select(PassageRow.exercise_id, PassageRow.title, PassageRow.anchor, PassageRow.text)
         .where(PassageRow.lesson_id == lesson.id)
         .order_by(PassageRow.position)
     )
-    if [_Place(*row) for row in kept] == wanted:
+    if [_StoredPassage(*row) for row in kept] == wanted:
         return  # as at nearly every start
     moved = [one.id for one in lesson.exercises]
     session.execute(delete(PassageRow).where(or_(PassageRow.lesson_id == lesson.id, PassageRow.exercise_id.in_(moved))))
@@ -91,12 +80,12 @@ def search_passages(session: Session, *, exercise_id: str, question: str, limit:
 def searchable(question: str) -> list[str]:
     """Return the words of a question that are worth looking for, each once. Operators and quotes are no words."""
     words = dict.fromkeys(_WORD.findall(question[:_QUESTION_CHARS].lower()))
-    return [word for word in words if word not in _EMPTY_WORDS and word.strip("_")][:_MOST_WORDS]
+    return [word for word in words if word not in STOP_WORDS and word.strip("_")][:_MOST_WORDS]
 
 
-def _places(lesson: authoring.Lesson) -> list[_Place]:
-    of_text = [_Place(None, one.title or lesson.title, one.anchor, one.text) for one in sections(lesson.markdown)]
-    return of_text + [_Place(one.id, TASK_TITLE, TASK_ANCHOR, one.statement) for one in lesson.exercises]
+def _passages_of(lesson: authoring.Lesson) -> list[_StoredPassage]:
+    of_text = [_StoredPassage(None, one.title or lesson.title, one.anchor, one.text) for one in sections(lesson.markdown)]
+    return of_text + [_StoredPassage(one.id, TASK_TITLE, TASK_ANCHOR, one.statement) for one in lesson.exercises]
 
 
 def _match_sqlite(words: list[str]) -> Select[str, str, str]:

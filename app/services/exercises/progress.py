@@ -6,7 +6,7 @@ from enum import StrEnum
 from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
-from app.models import Account, ExerciseVersion, GradingRun, Submission
+from app.models import Account, ExerciseVersion, GradingResult, Submission
 from app.services.exercises.catalogue import ExerciseView
 from graders.report import Verdict
 
@@ -21,12 +21,12 @@ class Progress(StrEnum):
 
 def progress_of(session: Session, account: Account) -> dict[str, Progress]:
     """Return the exercises that an account has tried or done, by id; all others are new."""
-    passed = case((GradingRun.verdict == Verdict.PASSED, 1), else_=0)
+    passed = case((GradingResult.verdict == Verdict.PASSED, 1), else_=0)
     rows = session.execute(
         select(ExerciseVersion.exercise_id, func.max(passed))
         .select_from(Submission)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
-        .outerjoin(GradingRun, (GradingRun.submission_id == Submission.id) & GradingRun.counts)
+        .outerjoin(GradingResult, (GradingResult.submission_id == Submission.id) & GradingResult.counts)
         .where(Submission.account_id == account.id)
         .group_by(ExerciseVersion.exercise_id)
     )

@@ -1,12 +1,13 @@
 """
 What carries jobs to workers and news to browsers. This is the one place where it is chosen.
 
-SQLite is one machine: the table of leases, and bells in the data folder. PostgreSQL may be shared by many
+SQLite is one machine: the table of leases, and sockets in the data folder. PostgreSQL may be shared by many
 machines: procrastinate, and LISTEN and NOTIFY.
 """
 
-from app.clients.wakeups.local_sockets import Bells, FolderBells
-from app.clients.wakeups.postgresql import NoticeBells
+from app.clients.wakeups.local_sockets import LocalWakeups
+from app.clients.wakeups.port import Wakeups
+from app.clients.wakeups.postgresql import PostgresWakeups
 from app.db import Database
 from app.services.grading.procrastinate_queue import ProcrastinateQueue
 from app.services.grading.queue import GradingQueue, LeaseQueue
@@ -25,6 +26,6 @@ def queue_for(settings: Settings, database: Database) -> GradingQueue:
     )
 
 
-def bells_for(settings: Settings, database: Database) -> Bells:
-    """Return the bells that go with a database."""
-    return FolderBells(settings.data_dir) if database.is_sqlite else NoticeBells(database.url)
+def wakeups_for(settings: Settings, database: Database) -> Wakeups:
+    """Return the wakeups that go with a database."""
+    return LocalWakeups(settings.data_dir) if database.is_sqlite else PostgresWakeups(database.url)

@@ -13,7 +13,7 @@ slot is a thread with a warm grader of its own, which forks, and must not do so 
 knows one heartbeat a process, and a slot that is stuck must lose its own job only; and it commits between
 the task and the end of the job, while here the verdict and the end of the job are one commit.
 
-Bells ring from inside the transactions (NOTIFY is delivered at the commit), so none is rung for what was
+Wakeups are sent from inside the transactions (NOTIFY is delivered at the commit), so none is sent for what was
 undone, and none is lost by a process that dies right after its commit.
 """
 
@@ -24,12 +24,12 @@ from collections.abc import Callable
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from app.clients.procrastinate_jobs import Fetched, JobTables
+from app.clients.procrastinate_jobs import FetchedJob, JobTables
 from app.clients.wakeups.postgresql import GRADING, GRADING_OF_GUESTS, WEBS, WORKERS, notify
 from app.clock import Clock, utc_now
 from app.errors import LeaseLost
 from app.models import Job, JobKind, JobState, Submission
-from app.services.grading.queue import JobTable, Lease, held_by, new_job
+from app.services.grading.queue import JobTable, Lease, leased_by, new_job
 from app.services.process_identity import dead_among
 
 UPKEEP = "upkeep"
@@ -65,10 +65,10 @@ class ProcrastinateQueue(JobTable):
     def enqueue(
         self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE, network: str | None = None
     ) -> None:
-        """Defer the job in its place, and have procrastinate too move back those that go after it."""
+        """Defer the job with its priority, and have procrastinate too move back those that go after it."""
         tables = JobTables(session)
         job = new_job(session, submission, kind=kind, now=self._clock(), network=network)
-        moved = self._placed(session, job, account=submission.account_id)
+        moved = self._prioritise(session, job, account=submission.account_id)
         # Procrastinate's rows first, as whoever claims a job has it: so neither waits for the other.
         tables.prioritise(
             {one.procrastinate_id: _priority(kind, one.priority) for one in moved if one.procrastinate_id is not None}
@@ -76,7 +76,7 @@ class ProcrastinateQueue(JobTable):
         self._move(session, moved)
         queue = GRADING_OF_GUESTS if job.is_guest else GRADING
         job.procrastinate_id = tables.defer(
-            queue, "grade", priority=_priority(kind, job.priority), facts={"submission_id": submission.id}
+            queue, "grade", priority=_priority(kind, job.priority), task_kwargs={"submission_id": submission.id}
         )
         session.add(job)
         session.flush()
@@ -93,17 +93,17 @@ class ProcrastinateQueue(JobTable):
         return None
 
     def renew(self, session: Session, lease: Lease) -> Lease:
-        """Let the claim's heart beat, if it is still held."""
+        """Send the heartbeat of the claim, if it is still valid."""
         until = self._clock() + self._lease_for
-        renewal = update(Job).where(held_by(lease)).values(lease_until=until)
+        renewal = update(Job).where(leased_by(lease)).values(lease_until=until)
         if session.scalar(renewal.returning(Job.submission_id)) is None:
             raise LeaseLost(submission_id=lease.submission_id)
         JobTables(session).beat(_worker_of(lease.token))
-        return Lease(submission_id=lease.submission_id, token=lease.token, attempt=lease.attempt, until=until)
+        return Lease(submission_id=lease.submission_id, token=lease.token, tries=lease.tries, until=until)
 
     def finish(self, session: Session, lease: Lease) -> None:
         """Delete our row by its token, which decides who was in time; then procrastinate's job is done too."""
-        number = session.scalar(delete(Job).where(held_by(lease)).returning(Job.procrastinate_id))
+        number = session.scalar(delete(Job).where(leased_by(lease)).returning(Job.procrastinate_id))
         if number is None:
             raise LeaseLost(submission_id=lease.submission_id)
         JobTables(session).finish(number, worker=_worker_of(lease.token), keep=self._keep_h > 0)
@@ -112,10 +112,10 @@ class ProcrastinateQueue(JobTable):
     def release(self, session: Session, lease: Lease, *, tried: bool = True) -> None:
         """Give the job back to procrastinate; nothing to do if it has passed to another meanwhile."""
         job = session.scalar(
-            select(Job).where(held_by(lease)).with_for_update().execution_options(populate_existing=True)
+            select(Job).where(leased_by(lease)).with_for_update().execution_options(populate_existing=True)
         )
         if job is not None:
-            job.attempts -= 0 if tried else 1
+            job.tries -= 0 if tried else 1
             self._free(session, job)
 
     def rescue(self, session: Session) -> list[str]:
@@ -145,7 +145,7 @@ class ProcrastinateQueue(JobTable):
             _DELETE_OLD: lambda: tables.delete_old(after_h=self._keep_h),
         }
         while fetched := tables.fetch(UPKEEP):
-            chores[str(fetched.facts["chore"])]()
+            chores[str(fetched.task_kwargs["chore"])]()
             tables.finish(fetched.number, worker=fetched.worker, keep=False)
         now_s = int(time.time())
         for chore, every_s in self._every_s.items():
@@ -153,13 +153,13 @@ class ProcrastinateQueue(JobTable):
 
     def _claimed(self, session: Session, job: Job, *, worker: int, owner: str) -> Lease:
         job.state = JobState.RUNNING
-        job.attempts += 1
+        job.tries += 1
         job.lease_owner = owner
         job.lease_token = token = f"{worker}-{secrets.token_hex(16)}"
         job.lease_until = until = self._clock() + self._lease_for
         session.flush()
         notify(session, WEBS, f"{job.submission_id} running")
-        return Lease(submission_id=job.submission_id, token=token, attempt=job.attempts, until=until)
+        return Lease(submission_id=job.submission_id, token=token, tries=job.tries, until=until)
 
     def _free(self, session: Session, job: Job) -> None:
         tables = JobTables(session)
@@ -174,13 +174,13 @@ class ProcrastinateQueue(JobTable):
         notify(session, WORKERS, "")
 
 
-def _priority(kind: JobKind, place: int) -> int:
+def _priority(kind: JobKind, position: int) -> int:
     """Return procrastinate's priority, of which the higher goes first: any live job before any regrade."""
-    behind = min(place, _FURTHEST_BACK)
+    behind = min(position, _FURTHEST_BACK)
     return -behind if kind is JobKind.LIVE else -behind - _FURTHEST_BACK - 1
 
 
-def _job_of(session: Session, fetched: Fetched) -> Job | None:
+def _job_of(session: Session, fetched: FetchedJob) -> Job | None:
     ours = select(Job).where(Job.procrastinate_id == fetched.number).with_for_update()
     return session.scalar(ours.execution_options(populate_existing=True))
 

@@ -4,8 +4,8 @@ The queue of submissions to grade, as a port, and its adapter for one machine.
 For more than one there is `app.services.grading.procrastinate_queue`; `app.services.grading.backend` chooses.
 
 Theory of operation: a job is a row. To claim it is to write one's name on it with a fresh
-random token and a time until which the claim holds (a lease). Whoever records a result must
-still hold the newest token (`finish` deletes the row by it), so a worker that was given up
+random token and a time until which the claim is valid (a lease). Whoever records a result must
+still have the newest token (`finish` deletes the row by it), so a worker that was given up
 for dead and comes back late is refused, and each job is recorded once however many worked on
 it. Three things make a claimed job free again: its worker gives it back, its lease runs out,
 or its worker is a process of this machine that is no longer there, which is noticed at the
@@ -15,10 +15,10 @@ exhausted, for its failure to be recorded.
 A claim is safe because on SQLite a writing transaction is alone.
 
 Turns are shared on two levels: networks take turns, and within a network its accounts do. A job's priority is
-its place in the order of its own network, in which the first jobs of all accounts come first, then all second
+its position in the order of its own network, in which the first jobs of all accounts come first, then all second
 ones, and so on. So whoever sends many, under however many accounts, stands behind themselves. When a job comes, those
 of its network that are to go after it move back; none ever moves forward, or else whoever kept sending would
-turn what has waited longest into what comes first. The place of a guest's job is one higher than it would be: the
+turn what has waited longest into what comes first. The priority of a guest's job is one higher than it would be: the
 first submission of somebody who is signed in goes before all of guests.
 
 Guests' jobs have bounds of their own: a quarter of the queue for all of them, and a few for each network.
@@ -40,10 +40,10 @@ from app.errors import GuestsQueueFull, LeaseLost, QueueFull, TooManyWaiting
 from app.models import Account, Job, JobKind, JobState, Role, Submission
 from app.services.process_identity import dead_among
 
-MAX_ATTEMPTS = 3
+MAX_TRIES = 3
 RETRY_AFTER_S = 5
 GUESTS_SHARE = 4
-"""Guests together may have one of so many places in the queue."""
+"""Guests together may have one in so many jobs of the queue."""
 GUESTS_OF_NETWORK = 5
 """Submissions of guests that may wait at once from one network."""
 
@@ -55,15 +55,15 @@ class Lease:
     submission_id: str
     token: str
     """Random; the only proof of the claim."""
-    attempt: int
-    """1 for the first claim of this job."""
+    tries: int
+    """How often the job was claimed: 1 for the first claim."""
     until: datetime
     """When the claim ends unless it is renewed."""
 
     @property
     def exhausted(self) -> bool:
         """Whether the job failed as often as it may: record the fault rather than run it."""
-        return self.attempt > MAX_ATTEMPTS
+        return self.tries > MAX_TRIES
 
 
 @dataclass(frozen=True)
@@ -90,18 +90,18 @@ class GradingQueue(Protocol):
         """Take the next job, or return None when there is none. `guests`: whether it may be a guest's."""
 
     def renew(self, session: Session, lease: Lease) -> Lease:
-        """Hold a claim for longer. Raises LeaseLost."""
+        """Extend a lease. Raises LeaseLost."""
 
     def finish(self, session: Session, lease: Lease) -> None:
         """Remove the job. Raises LeaseLost if the claim has passed to another."""
 
     def release(self, session: Session, lease: Lease, *, tried: bool = True) -> None:
-        """Give the job back; `tried` says whether this counts as one of its attempts."""
+        """Give the job back; `tried` says whether this counts as one of its tries."""
 
-    def place(self, session: Session, submission_id: str) -> int | None:
+    def position(self, session: Session, submission_id: str) -> int | None:
         """How many jobs are graded before it, plus one; None when it does not wait."""
 
-    def places(self, session: Session) -> dict[str, int]:
+    def positions(self, session: Session) -> dict[str, int]:
         """The same for all that wait, at one look."""
 
     def depth(self, session: Session) -> int:
@@ -118,19 +118,19 @@ class GradingQueue(Protocol):
 
 
 class JobTable:
-    """What both queues keep in the table of jobs: who waits, in which order, and who holds which claim."""
+    """What both queues keep in the table of jobs: who waits, in which order, and under which claim a job runs."""
 
     order: tuple[InstrumentedAttribute[Any], ...]
     """The order in which jobs are handed out."""
 
     def __init__(self, *, lease_s: float = 30.0, limit: int = 200, clock: Clock = utc_now) -> None:
-        """Leases hold for `lease_s` seconds; `limit` live submissions may wait."""
+        """Leases are valid for `lease_s` seconds; `limit` live submissions may wait."""
         self._lease_for = timedelta(seconds=lease_s)
         self._limit = limit
         self._clock = clock
 
     def check_room(self, session: Session, account: Account, *, network: str | None = None) -> None:
-        """Count and compare. On PostgreSQL two who are signed in may both fit at the same instant: no harm done."""
+        """Count and compare. On PostgreSQL two who are signed in may both fit concurrently: no harm done."""
         depth = self.depth(session)
         if depth >= self._limit:
             raise QueueFull(depth=depth, retry_after_s=RETRY_AFTER_S)
@@ -147,8 +147,8 @@ class JobTable:
         if depth >= ceil(self._limit / GUESTS_SHARE):
             raise GuestsQueueFull(depth=depth, retry_after_s=RETRY_AFTER_S)
 
-    def _placed(self, session: Session, job: Job, *, account: str) -> list[Moved]:
-        """Give a new job its place in the order of its network; return the jobs that have to move back for it."""
+    def _prioritise(self, session: Session, job: Job, *, account: str) -> list[Moved]:
+        """Give a new job its priority in the order of its network; return the jobs that have to move back for it."""
         take_turns(session, job.network)
         rows = session.execute(
             select(Job.submission_id, Job.procrastinate_id, Job.priority, Job.is_guest, Submission.account_id)
@@ -158,13 +158,13 @@ class JobTable:
         ).all()
         order = _by_turns([*((owner, is_guest) for *_, is_guest, owner in rows), (account, job.is_guest)])
         moved = []
-        for place, number in enumerate(order):
+        for position, number in enumerate(order):
             if number == len(rows):
-                job.priority = place + job.is_guest
+                job.priority = position + job.is_guest
                 continue
             submission_id, procrastinate_id, priority, is_guest, _ = rows[number]
-            if priority < place + is_guest:
-                moved.append(Moved(submission_id, procrastinate_id, place + is_guest))
+            if priority < position + is_guest:
+                moved.append(Moved(submission_id, procrastinate_id, position + is_guest))
         return moved
 
     def _move(self, session: Session, moved: Sequence[Moved]) -> None:
@@ -176,7 +176,7 @@ class JobTable:
                 .values(priority=one.priority)
             )
 
-    def place(self, session: Session, submission_id: str) -> int | None:
+    def position(self, session: Session, submission_id: str) -> int | None:
         """Count what stands before it in the order of the queue."""
         job = session.get(Job, submission_id)
         if job is None or job.state != JobState.QUEUED:
@@ -185,10 +185,10 @@ class JobTable:
         before = select(func.count()).where(Job.state == JobState.QUEUED, tuple_(*self.order) < own)
         return (session.scalar(before) or 0) + 1
 
-    def places(self, session: Session) -> dict[str, int]:
+    def positions(self, session: Session) -> dict[str, int]:
         """Read the queue from its head."""
         waiting = select(Job.submission_id).where(Job.state == JobState.QUEUED).order_by(*self.order)
-        return {submission_id: place for place, submission_id in enumerate(session.scalars(waiting), start=1)}
+        return {submission_id: position for position, submission_id in enumerate(session.scalars(waiting), start=1)}
 
     def oldest(self, session: Session) -> datetime | None:
         """Look at the jobs that nobody has claimed."""
@@ -209,9 +209,9 @@ class LeaseQueue(JobTable):
     def enqueue(
         self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE, network: str | None = None
     ) -> None:
-        """Add the job in its place."""
+        """Add the job with its priority."""
         job = new_job(session, submission, kind=kind, now=self._clock(), network=network)
-        self._move(session, self._placed(session, job, account=submission.account_id))
+        self._move(session, self._prioritise(session, job, account=submission.account_id))
         session.add(job)
         session.flush()
 
@@ -227,33 +227,33 @@ class LeaseQueue(JobTable):
         if job is None:
             return None
         job.state = JobState.RUNNING
-        job.attempts += 1
+        job.tries += 1
         job.lease_owner = owner
         job.lease_token = token = secrets.token_hex(16)
         job.lease_until = until = self._clock() + self._lease_for
         session.flush()
-        return Lease(submission_id=job.submission_id, token=token, attempt=job.attempts, until=until)
+        return Lease(submission_id=job.submission_id, token=token, tries=job.tries, until=until)
 
     def renew(self, session: Session, lease: Lease) -> Lease:
-        """Move the end of the lease, if it is still held."""
+        """Move the end of the lease, if it is still valid."""
         until = self._clock() + self._lease_for
-        renewal = update(Job).where(held_by(lease)).values(lease_until=until)
+        renewal = update(Job).where(leased_by(lease)).values(lease_until=until)
         _refuse_if_lost(session.scalar(renewal.returning(Job.submission_id)), lease)
-        return Lease(submission_id=lease.submission_id, token=lease.token, attempt=lease.attempt, until=until)
+        return Lease(submission_id=lease.submission_id, token=lease.token, tries=lease.tries, until=until)
 
     def finish(self, session: Session, lease: Lease) -> None:
         """Delete the row by its token: the database decides who was in time."""
-        deletion = delete(Job).where(held_by(lease))
+        deletion = delete(Job).where(leased_by(lease))
         _refuse_if_lost(session.scalar(deletion.returning(Job.submission_id)), lease)
 
     def release(self, session: Session, lease: Lease, *, tried: bool = True) -> None:
         """Make the row free at once; nothing to do if it has passed to another meanwhile."""
         session.execute(
             update(Job)
-            .where(held_by(lease))
+            .where(leased_by(lease))
             .values(
                 state=JobState.QUEUED,
-                attempts=Job.attempts if tried else Job.attempts - 1,
+                tries=Job.tries if tried else Job.tries - 1,
                 lease_owner=None,
                 lease_token=None,
                 lease_until=None,
@@ -277,7 +277,7 @@ class LeaseQueue(JobTable):
 
 
 def new_job(session: Session, submission: Submission, *, kind: JobKind, now: datetime, network: str | None) -> Job:
-    """Return a job that has no place yet. Where the network is not known, the account stands for it."""
+    """Return a job that has no priority yet. Where the network is not known, the account stands for it."""
     role = session.scalar(select(Account.role).where(Account.id == submission.account_id))
     return Job(
         submission_id=submission.id,
@@ -286,7 +286,7 @@ def new_job(session: Session, submission: Submission, *, kind: JobKind, now: dat
         network=network or submission.account_id,
         is_guest=role is Role.GUEST,
         state=JobState.QUEUED,
-        attempts=0,
+        tries=0,
         enqueued_at=now,
     )
 
@@ -315,7 +315,7 @@ def _by_turns(jobs: Sequence[tuple[str, bool]]) -> list[int]:
     return [number for _, number in sorted(turns)]
 
 
-def held_by(lease: Lease) -> ColumnElement[bool]:
+def leased_by(lease: Lease) -> ColumnElement[bool]:
     """Match the job if, and only if, the claim on it is the newest."""
     return (Job.submission_id == lease.submission_id) & (Job.lease_token == lease.token)
 

@@ -1,4 +1,4 @@
-"""From a claimed job to a recorded run."""
+"""From a claimed job to a recorded result."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, defer, selectinload
 
 from app.clock import utc_now
 from app.db import new_id
-from app.models import ExerciseVersion, GradingRun, Job, Submission, SubmissionKind
+from app.models import ExerciseVersion, GradingResult, Job, Submission, SubmissionKind
 from app.services.grading.queue import GradingQueue, Lease
 from app.services.plans.daily_limits import count_out
 from graders.question import Question, assignment
@@ -17,7 +17,7 @@ from graders.report import Report, Timing, Verdict
 from graders.task import Task
 from graders.trials import new_seed
 
-_GAVE_UP = (
+_GIVEN_UP = (
     "Our grader failed on this submission. This is not the fault of your code, and it does not count. "
     "Please send it again."
 )
@@ -26,42 +26,40 @@ FAULTS_WITHIN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
-class GradingOrder:
+class GradingRequest:
     """All that a worker needs to grade one submission, with no database at hand."""
 
     submission_id: str
     account_id: str
-    run_id: str
-    """What the run will be called, in the database and in the logs."""
+    result_id: str
+    """The id of the result that will be recorded, in the database and in the logs."""
     request_id: str | None
-    """The request by which it came."""
+    """The HTTP request by which it was sent."""
     kind: SubmissionKind
     task: Task | Question
     source: str
     seed: str
     """What the fresh trials are drawn from."""
-    attempt: int
     queued_ms: float
     """From being stored to being claimed."""
     started_at: datetime
 
 
-def begin(session: Session, lease: Lease) -> GradingOrder:
+def grading_request(session: Session, lease: Lease) -> GradingRequest:
     """Collect what grading needs, and draw a seed."""
     submission = _submission(session, lease)
     started_at = utc_now()
     enqueued_at = session.scalar(select(Job.enqueued_at).where(Job.submission_id == submission.id))
     waited = started_at - (enqueued_at or started_at)
-    return GradingOrder(
+    return GradingRequest(
         submission_id=submission.id,
         account_id=submission.account_id,
-        run_id=new_id(),
+        result_id=new_id(),
         request_id=submission.request_id,
         kind=submission.kind,
         task=assignment(submission.exercise_version.task),
         source=submission.source,
         seed=new_seed(),
-        attempt=lease.attempt,
         queued_ms=max(0.0, waited.total_seconds() * 1000),
         started_at=started_at,
     )
@@ -70,14 +68,14 @@ def begin(session: Session, lease: Lease) -> GradingOrder:
 def record(
     session: Session,
     lease: Lease,
-    order: GradingOrder,
+    request: GradingRequest,
     report: Report,
     *,
     queue: GradingQueue,
     worker: str,
 ) -> None:
     """
-    Store what came of a run, and take the job off the queue, in the caller's one transaction.
+    Store a report, and take the job off the queue, in the caller's one transaction.
 
     Doing so twice under the same claim, because a commit may have succeeded unheard, is harmless.
 
@@ -87,28 +85,32 @@ def record(
     if _is_recorded(session, lease):
         return
     queue.finish(session, lease)
-    told = report.queued_for(order.queued_ms).to_json()
-    count_out(session, order.submission_id, len(json.dumps(told)))
-    fair = order.kind is SubmissionKind.CHECK and report.verdict is not Verdict.GRADER_FAULT
+    stored = report.queued_for(request.queued_ms).to_json()
+    count_out(session, request.submission_id, len(json.dumps(stored)))
+    fair = request.kind is SubmissionKind.CHECK and report.verdict is not Verdict.GRADER_FAULT
+    counting = select(GradingResult.id).where(
+        GradingResult.submission_id == request.submission_id, GradingResult.counts
+    )
+    has_counting_result = session.scalar(counting) is not None
     _append(
         session,
-        GradingRun(
-            id=order.run_id,
-            submission_id=order.submission_id,
+        GradingResult(
+            id=request.result_id,
+            submission_id=request.submission_id,
             lease_token=lease.token,
-            seed=order.seed,
+            seed=request.seed,
             verdict=report.verdict.value,
-            report=told,
-            # A later run of something that counts already is a regrade: which of them counts is
+            report=stored,
+            # A later result of something that counts already is a regrade: which of them counts is
             # then for a person to decide.
-            counts=fair and not _has_counting_run(session, order.submission_id),
+            counts=fair and not has_counting_result,
             worker=worker,
-            started_at=order.started_at,
+            started_at=request.started_at,
         ),
     )
 
 
-def has_had_its_faults(session: Session, account_id: str) -> bool:
+def has_recent_faults(session: Session, account_id: str) -> bool:
     """
     Say whether so many of an account's submissions have lately failed by our fault that the next are not tried again.
 
@@ -116,12 +118,12 @@ def has_had_its_faults(session: Session, account_id: str) -> bool:
     """
     recent = (
         select(func.count())
-        .select_from(GradingRun)
-        .join(Submission, Submission.id == GradingRun.submission_id)
+        .select_from(GradingResult)
+        .join(Submission, Submission.id == GradingResult.submission_id)
         .where(
             Submission.account_id == account_id,
-            GradingRun.verdict == Verdict.GRADER_FAULT.value,
-            GradingRun.finished_at > utc_now() - FAULTS_WITHIN,
+            GradingResult.verdict == Verdict.GRADER_FAULT.value,
+            GradingResult.finished_at > utc_now() - FAULTS_WITHIN,
         )
     )
     return (session.scalar(recent) or 0) >= FAULTS_BEFORE_NO_RETRY
@@ -129,9 +131,9 @@ def has_had_its_faults(session: Session, account_id: str) -> bool:
 
 def give_up(session: Session, lease: Lease, *, queue: GradingQueue, worker: str) -> None:
     """
-    Record that grading failed for good and that this is our fault: the run does not count.
+    Record that grading failed for good and that this is our fault: the result does not count.
 
-    It needs no order, because making one may be what fails.
+    It needs no grading request, because making one may be what fails.
 
     Raises:
         LeaseLost: the job has passed to another worker; nothing is stored.
@@ -143,7 +145,7 @@ def give_up(session: Session, lease: Lease, *, queue: GradingQueue, worker: str)
     version = submission.exercise_version
     _append(
         session,
-        GradingRun(
+        GradingResult(
             submission_id=submission.id,
             lease_token=lease.token,
             seed="",
@@ -165,18 +167,13 @@ def _submission(session: Session, lease: Lease) -> Submission:
 
 
 def _is_recorded(session: Session, lease: Lease) -> bool:
-    return session.scalar(select(GradingRun.id).where(GradingRun.lease_token == lease.token)) is not None
+    return session.scalar(select(GradingResult.id).where(GradingResult.lease_token == lease.token)) is not None
 
 
-def _has_counting_run(session: Session, submission_id: str) -> bool:
-    counting = select(GradingRun.id).where(GradingRun.submission_id == submission_id, GradingRun.counts)
-    return session.scalar(counting) is not None
-
-
-def _append(session: Session, run: GradingRun) -> None:
-    earlier = select(func.max(GradingRun.attempt)).where(GradingRun.submission_id == run.submission_id)
-    run.attempt = (session.scalar(earlier) or 0) + 1
-    session.add(run)
+def _append(session: Session, result: GradingResult) -> None:
+    earlier = select(func.max(GradingResult.number)).where(GradingResult.submission_id == result.submission_id)
+    result.number = (session.scalar(earlier) or 0) + 1
+    session.add(result)
     session.flush()
 
 
@@ -194,5 +191,5 @@ def _fault_report(exercise_id: str, version: int) -> Report:
         tensors=(),
         timing_ms=Timing(),
         seed="",
-        note=_GAVE_UP,
+        note=_GIVEN_UP,
     )

@@ -1,4 +1,4 @@
-"""Which workers there are: each says so when it starts, again and again while it works, and when it ends."""
+"""The registry of workers: each registers when it starts, renews that while it works, and leaves when it ends."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -15,25 +15,27 @@ SILENT_AFTER = timedelta(minutes=1)
 FORGOTTEN_AFTER = timedelta(days=1)
 
 
-def register(session: Session, *, owner: str, slots: int, walls: list[dict[str, Any]], clock: Clock = utc_now) -> None:
-    """A worker is ready. Those that have been silent for a day are forgotten."""
+def register(
+    session: Session, *, owner: str, slots: int, findings: list[dict[str, Any]], clock: Clock = utc_now
+) -> None:
+    """Register a worker that is ready, with the findings of its sandbox check; forget those silent for a day."""
     now = clock()
     session.execute(delete(Worker).where(Worker.seen_at < now - FORGOTTEN_AFTER))
-    session.merge(Worker(owner=owner, slots=slots, walls=walls, started_at=now, seen_at=now))
+    session.merge(Worker(owner=owner, slots=slots, walls=findings, started_at=now, seen_at=now))
 
 
 def seen(session: Session, owner: str, *, clock: Clock = utc_now) -> None:
-    """A worker is still there."""
+    """Note that a worker is still there."""
     session.execute(update(Worker).where(Worker.owner == owner).values(seen_at=clock()))
 
 
 def leave(session: Session, owner: str) -> None:
-    """A worker ends."""
+    """Remove a worker that ends."""
     session.execute(delete(Worker).where(Worker.owner == owner))
 
 
 def forget_all(session: Session) -> None:
-    """There are none: this database was just put back, and those it speaks of are of another time."""
+    """Remove all: this database was just restored, and the workers in it are of another time."""
     session.execute(delete(Worker))
 
 
@@ -43,20 +45,20 @@ def present(session: Session, *, now: datetime | None = None) -> Sequence[Worker
     return session.scalars(select(Worker).where(Worker.seen_at >= since).order_by(Worker.started_at)).all()
 
 
-def weakest_walls(workers: Sequence[Worker]) -> list[dict[str, Any]]:
-    """Each wall once, as it is where it is weakest: missing before not needed before holds."""
+def weakest_layers(workers: Sequence[Worker]) -> list[dict[str, Any]]:
+    """Return each finding once, as it is where it is weakest: missing before not needed before holds."""
     worst: dict[tuple[str, str], dict[str, Any]] = {}
-    for wall in (wall for worker in workers for wall in worker.walls):
-        key = wall["wall"], wall["deed"]
-        if key not in worst or _WEAKNESS[wall["state"]] > _WEAKNESS[worst[key]["state"]]:
-            worst[key] = wall
+    for finding in (finding for worker in workers for finding in worker.walls):
+        key = finding["wall"], finding["deed"]
+        if key not in worst or _WEAKNESS[finding["state"]] > _WEAKNESS[worst[key]["state"]]:
+            worst[key] = finding
     return list(worst.values())
 
 
-def by_wall(walls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry a wall: its weakest state, why, and in how far it is so (`deeds`)."""
+def by_layer(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one entry a sandbox layer: its weakest state, why, and for which actions that is so (`deeds`)."""
     found: dict[str, dict[str, Any]] = {}
-    for one in walls:
+    for one in findings:
         entry = found.setdefault(one["wall"], {**one, "deeds": []})
         if _WEAKNESS[one["state"]] > _WEAKNESS[entry["state"]]:
             entry.update(state=one["state"], why=one["why"], deeds=[])

@@ -12,18 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import CursorResult, case, func, or_, select, update
+from sqlalchemy import case, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
+from app.db import updated_rows
 from app.errors import CodeNotNeeded, CodeRefused, LimitRefused, NotFound, SignUpFirst
 from app.models import Account, RedeemCode
 from app.services import audit
 from app.services.audit import Change
 from app.services.plans import plans
-from app.services.plans.plans import Held
+from app.services.plans.plans import CurrentPlan
 
 MOST_CODES = 1000
 """In one batch: more than that is a list for a mailing, and wants more than one label anyway."""
@@ -98,9 +99,9 @@ def make_batch(session: Session, offer: Offer, count: int, *, by: Account | None
     return codes
 
 
-def redeem(session: Session, account: Account, typed: str) -> Held:
+def redeem(session: Session, account: Account, typed: str) -> CurrentPlan:
     """
-    Give an account the plan that a code stands for. Of two who enter the same one at once, one gets it.
+    Give an account the plan that a code stands for. Of two who enter the same one concurrently, one gets it.
 
     Raises:
         SignUpFirst: the account is a guest's.
@@ -110,9 +111,9 @@ def redeem(session: Session, account: Account, typed: str) -> Held:
     if account.email is None:
         raise SignUpFirst
     code = _normal(typed)
-    # two codes that one account enters at once follow each other, or else the days of one would be lost
+    # two codes that one account enters concurrently follow each other, or else the days of one would be lost
     plans.lock_account(session, account.id)
-    row = _good_code(session, _hashed(code))
+    row = _valid_code(session, _hashed(code))
     _refuse_needless(session, account, row)
     _spend(session, account, row)
     return plans.give_plan(
@@ -158,8 +159,8 @@ def revoke_batch(session: Session, label: str, *, by: Account | None, reason: st
     """Let the codes of a batch that nobody has used expire now; how many these were. Raises NotFound."""
     batch_named(session, label)
     now = utc_now()
-    usable = (RedeemCode.batch == label, *_good(now))
-    revoked = _rows(session, update(RedeemCode).where(*usable).values(expires_at=now))
+    usable = (RedeemCode.batch == label, *_still_valid(now))
+    revoked = updated_rows(session, update(RedeemCode).where(*usable).values(expires_at=now))
     if revoked:
         change = Change(
             "codes.revoke", "codes", label, label, {"unused": revoked}, {"unused": 0, "revoked": revoked}, reason
@@ -181,20 +182,20 @@ def _refuse_offer(session: Session, offer: Offer, count: int) -> None:
         raise LimitRefused(reason=f"There is a batch called “{offer.label}” already. Choose another label.")
 
 
-def _good_code(session: Session, code_hash: str) -> RedeemCode:
+def _valid_code(session: Session, code_hash: str) -> RedeemCode:
     """Return a code that can still be redeemed. Raises CodeRefused."""
-    good = (RedeemCode.code_hash == code_hash, *_good(utc_now()))
-    row = session.scalar(select(RedeemCode).where(*good).execution_options(populate_existing=True))
+    valid = (RedeemCode.code_hash == code_hash, *_still_valid(utc_now()))
+    row = session.scalar(select(RedeemCode).where(*valid).execution_options(populate_existing=True))
     if row is None:
         raise CodeRefused
     return row
 
 
 def _spend(session: Session, account: Account, row: RedeemCode) -> None:
-    """Mark a code as used, by one statement that changes it only while it is good. Raises CodeRefused."""
+    """Mark a code as used, by one statement that changes it only while it is valid. Raises CodeRefused."""
     now = utc_now()
-    good = (RedeemCode.id == row.id, *_good(now))
-    if _rows(session, update(RedeemCode).where(*good).values(redeemed_by=account.id, redeemed_at=now)) != 1:
+    valid = (RedeemCode.id == row.id, *_still_valid(now))
+    if updated_rows(session, update(RedeemCode).where(*valid).values(redeemed_by=account.id, redeemed_at=now)) != 1:
         raise CodeRefused
 
 
@@ -202,12 +203,12 @@ def _refuse_needless(session: Session, account: Account, row: RedeemCode) -> Non
     """Let nobody waste a code. Raises CodeNotNeeded."""
     if not account.is_limited:
         raise CodeNotNeeded(reason="Plans do not limit those who teach.")
-    held = plans.plan_of(session, account.id)
-    if held.name == row.plan_name and held.ends_at is None:
-        raise CodeNotNeeded(reason=f"You have the {held.title} plan without end already.")
+    current_plan = plans.plan_of(session, account.id)
+    if current_plan.name == row.plan_name and current_plan.ends_at is None:
+        raise CodeNotNeeded(reason=f"You have the {current_plan.title} plan without end already.")
 
 
-def _good(now: datetime) -> Sequence[Any]:
+def _still_valid(now: datetime) -> Sequence[Any]:
     return RedeemCode.redeemed_at.is_(None), or_(RedeemCode.expires_at.is_(None), RedeemCode.expires_at > now)
 
 
@@ -232,8 +233,3 @@ def _normal(typed: str) -> str:
 def _hashed(code: str) -> str:
     # A plain hash will do: these are 80 random bits, which nobody can guess by trying.
     return sha256(code.encode()).hexdigest()
-
-
-def _rows(session: Session, statement: Any) -> int:  # noqa: ANN401  an update of any table
-    result = session.execute(statement.execution_options(synchronize_session=False))
-    return cast("CursorResult[Any]", result).rowcount

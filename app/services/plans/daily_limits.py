@@ -101,8 +101,8 @@ def _refuse_haste(session: Session, account: Account) -> None:
     quota = quotas.checks_left(session, account)
     if quota.left == 0:
         wait_s = _seconds(quota.resets_at - utc_now()) if quota.resets_at else 60
-        facts = {"rule": quota.limit.rule.value, "limit": quota.limit.amount, "used": quota.used, "plan": quota.plan}
-        raise TooManyChecks(**facts, resets_at=quota.resets_at, retry_after_s=wait_s)
+        fields = {"rule": quota.limit.rule.value, "limit": quota.limit.amount, "used": quota.used, "plan": quota.plan}
+        raise TooManyChecks(**fields, resets_at=quota.resets_at, retry_after_s=wait_s)
 
 
 def _refuse_runs(session: Session, account: Account, *, most: int) -> None:

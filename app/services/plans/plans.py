@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
@@ -21,7 +21,25 @@ PERIODS = {Rule.TUTOR_MESSAGES: (Period.DAY, Period.MONTH, Period.LIFETIME), Rul
 LEAST = {Rule.TUTOR_MESSAGES: 0, Rule.CHECKS: 1}
 """The smallest amount that a limit can have. Checking never stops, whatever the plan."""
 _THINGS = {Rule.TUTOR_MESSAGES: ("tutor message", "tutor messages"), Rule.CHECKS: ("check", "checks")}
-_SPANS = {Period.MINUTE: "a minute", Period.DAY: "a day", Period.MONTH: "a month", Period.LIFETIME: "ever"}
+
+
+class PeriodWords(NamedTuple):
+    """How sentences speak of a period."""
+
+    each: str
+    """After an amount: 30 messages `a day`."""
+    current: str
+    """The one that runs now: `today`."""
+    for_now: str
+    """After "no messages left", with the space before it: ` for today`."""
+
+
+PERIOD_WORDS = {
+    Period.MINUTE: PeriodWords("a minute", "this minute", ""),
+    Period.DAY: PeriodWords("a day", "today", " for today"),
+    Period.MONTH: PeriodWords("a month", "this month", " for this month"),
+    Period.LIFETIME: PeriodWords("ever", "ever", ""),
+}
 
 
 @dataclass(frozen=True)
@@ -36,22 +54,21 @@ class Limit:
     """Of what is unlimited: the ceiling that stops a program, not a person."""
 
     @property
-    def words(self) -> str:
-        """What it means, such as `30 tutor messages, ever`."""
+    def description(self) -> str:
+        """A phrase for people, such as `30 tutor messages, ever`."""
         one, many = _THINGS[self.rule]
         if self.amount is None:
             ceiling = f", up to {self.fair_use_per_day} a day" if self.fair_use_per_day else ""
             return f"unlimited {many}{ceiling}"
         thing = one if self.amount == 1 else many
         comma = "," if self.period is Period.LIFETIME else ""
-        return f"{self.amount} {thing}{comma} {_SPANS[self.period]}" if self.amount else f"no {many}"
+        return f"{self.amount} {thing}{comma} {PERIOD_WORDS[self.period].each}" if self.amount else f"no {many}"
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """As the API and the audit log have it."""
-        facts = asdict(self)
-        del facts["rule"]
-        return facts | {"period": self.period.value}
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the API and the audit log have it."""
+        fields = asdict(self)
+        del fields["rule"]
+        return fields | {"period": self.period.value}
 
 
 @dataclass(frozen=True)
@@ -64,7 +81,7 @@ class PlanView:
 
 
 @dataclass(frozen=True)
-class Held:
+class CurrentPlan:
     """The plan that an account has at a moment."""
 
     name: str
@@ -91,7 +108,7 @@ def plan_named(session: Session, name: str) -> PlanView:
     return found
 
 
-def plan_of(session: Session, account_id: str) -> Held:
+def plan_of(session: Session, account_id: str) -> CurrentPlan:
     """Return which plan an account has now."""
     now = utc_now()
     found = session.execute(
@@ -107,9 +124,9 @@ def plan_of(session: Session, account_id: str) -> Held:
     ).first()
     if found is None:
         free = session.get_one(Plan, FREE)
-        return Held(free.name, free.title, None, None)
-    held, title = found
-    return Held(held.plan_name, title, held.starts_at, held.ends_at)
+        return CurrentPlan(free.name, free.title, None, None)
+    current_plan, title = found
+    return CurrentPlan(current_plan.plan_name, title, current_plan.starts_at, current_plan.ends_at)
 
 
 def limit_of(session: Session, account: Account, rule: Rule) -> Limit:
@@ -123,16 +140,16 @@ def limit_of(session: Session, account: Account, rule: Rule) -> Limit:
     return _limit(row) if row else Limit(rule, 0, PERIODS[rule][0])  # a plan that says nothing gives nothing
 
 
-def checked(rule: Rule, facts: Mapping[str, Any]) -> Limit:
+def checked(rule: Rule, entered: Mapping[str, Any]) -> Limit:
     """
     Make a limit of what somebody has entered.
 
     Raises:
         LimitRefused: the amount or the period is none that this rule can have.
     """
-    amount, fair_use = facts.get("amount"), facts.get("fair_use_per_day")
+    amount, fair_use = entered.get("amount"), entered.get("fair_use_per_day")
     periods, least = PERIODS[rule], LEAST[rule]
-    if facts.get("period") not in periods:
+    if entered.get("period") not in periods:
         raise LimitRefused(reason=f"The period of {rule.value} is one of: {', '.join(periods)}.")
     if amount is not None and not _is_whole(amount, least):
         raise LimitRefused(
@@ -142,7 +159,7 @@ def checked(rule: Rule, facts: Mapping[str, Any]) -> Limit:
         raise LimitRefused(reason=f"A ceiling of fair use is a whole number from 1 to {MOST}, or none at all.")
     if fair_use is not None and rule is not Rule.TUTOR_MESSAGES:
         raise LimitRefused(reason="Only tutor messages have a ceiling of fair use.")
-    return Limit(rule, amount, Period(facts["period"]), fair_use if amount is None else None)
+    return Limit(rule, amount, Period(entered["period"]), fair_use if amount is None else None)
 
 
 def _is_whole(number: object, least: int) -> bool:
@@ -176,8 +193,8 @@ def set_limits(
         row = row or PlanLimit(plan_name=name, rule=limit.rule)
         row.amount, row.period, row.fair_use_per_day = limit.amount, limit.period, limit.fair_use_per_day
         session.add(row)
-    before = {one.rule.value: plan.limits[one.rule].facts for one in limits if one.rule in plan.limits}
-    after = {one.rule.value: one.facts for one in limits}
+    before = {one.rule.value: plan.limits[one.rule].to_json() for one in limits if one.rule in plan.limits}
+    after = {one.rule.value: one.to_json() for one in limits}
     audit.record(session, Change("plan.limits", "plan", name, plan.title, before, after, reason), by=by)
     return plan_named(session, name)
 
@@ -191,7 +208,7 @@ def give_plan(
     origin: str = "admin",
     by: Account | None,
     reason: str = "",
-) -> Held:
+) -> CurrentPlan:
     """
     Put an account on a plan from now on. What it had before ends, and stays on record.
 
@@ -212,16 +229,16 @@ def give_plan(
     session.add(AccountPlan(account_id=account.id, plan_name=name, starts_at=now, ends_at=ends_at, origin=origin))
     session.flush()
     after = plan_of(session, account.id)
-    _record(session, "user.plan", account, (_held(before), _held(after)), by=by, reason=reason)
+    audit.record_for_user(session, "user.plan", account, (_plan_json(before), _plan_json(after)), by=by, reason=reason)
     return after
 
 
 def extended(session: Session, account: Account, name: str, *, days: int | None) -> datetime | None:
     """Return when a plan ends that is given for some days: they follow what is left of the same plan."""
-    held = plan_of(session, account.id)
-    if days is None or (held.name == name and held.ends_at is None):
+    current_plan = plan_of(session, account.id)
+    if days is None or (current_plan.name == name and current_plan.ends_at is None):
         return None
-    start = held.ends_at if held.name == name and held.ends_at else utc_now()
+    start = current_plan.ends_at if current_plan.name == name and current_plan.ends_at else utc_now()
     return start + timedelta(days=days)
 
 
@@ -231,7 +248,7 @@ def set_override(
     """Set what one account may, whatever its plan says; None takes that back."""
     lock_account(session, account.id)
     row = session.get(LimitOverride, (account.id, rule), populate_existing=True)
-    before = _limit(row).facts if row else None
+    before = _limit(row).to_json() if row else None
     if limit is None:
         session.execute(delete(LimitOverride).where(LimitOverride.account_id == account.id, LimitOverride.rule == rule))
     else:
@@ -239,8 +256,10 @@ def set_override(
         row.amount, row.period, row.fair_use_per_day = limit.amount, limit.period, limit.fair_use_per_day
         session.add(row)
     session.flush()
-    after = limit.facts if limit else None
-    _record(session, "user.override", account, (_under(rule, before), _under(rule, after)), by=by, reason=reason)
+    after = limit.to_json() if limit else None
+    audit.record_for_user(
+        session, "user.override", account, (_under(rule, before), _under(rule, after)), by=by, reason=reason
+    )
 
 
 def give_extra(
@@ -262,29 +281,16 @@ def give_extra(
     session.add(grant)
     session.flush()
     after = {rule.value: {"extra": amount, "expires_at": expires_at.isoformat() if expires_at else None}}
-    _record(session, "user.extra", account, (None, after), by=by, reason=reason)
+    audit.record_for_user(session, "user.extra", account, (None, after), by=by, reason=reason)
     return grant
 
 
-def _record(
-    session: Session,
-    action: str,
-    account: Account,
-    change: tuple[dict[str, Any] | None, dict[str, Any] | None],
-    *,
-    by: Account | None,
-    reason: str,
-) -> None:
-    subject = account.email or "guest"
-    audit.record(session, Change(action, "user", account.id, subject, *change, reason), by=by)
+def _under(rule: Rule, limit: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {rule.value: limit} if limit else None
 
 
-def _under(rule: Rule, facts: dict[str, Any] | None) -> dict[str, Any] | None:
-    return {rule.value: facts} if facts else None
-
-
-def _held(held: Held) -> dict[str, Any]:
-    return {"plan": held.name, "ends_at": held.ends_at.isoformat() if held.ends_at else None}
+def _plan_json(current_plan: CurrentPlan) -> dict[str, Any]:
+    return {"plan": current_plan.name, "ends_at": current_plan.ends_at.isoformat() if current_plan.ends_at else None}
 
 
 def _limit(row: PlanLimit | LimitOverride) -> Limit:

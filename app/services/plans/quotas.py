@@ -15,16 +15,15 @@ gives back could each wait for the other.
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import CursorResult, func, or_, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.db import upsert
+from app.db import updated_rows, upsert
 from app.models import Account, Grant, Period, Rule, Submission, UsageCounter
 from app.services import audit
-from app.services.audit import Change
 from app.services.plans import plans
 from app.services.plans.plans import Limit
 
@@ -50,9 +49,8 @@ class Quota:
         """How many more may be used now; None if as many as one likes."""
         return None if self.limit.amount is None else max(0, self.limit.amount - self.used) + self.extra
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """As the API has it."""
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the API has it."""
         return {
             "limit": self.limit.amount,
             "used": self.used,
@@ -64,7 +62,7 @@ class Quota:
 
 
 @dataclass(frozen=True)
-class Taken:
+class Charge:
     """What was counted, so that it can be given back."""
 
     epochs: dict[str, int] = field(default_factory=dict)
@@ -105,27 +103,27 @@ def used_in(session: Session, account_id: str, rule: str, key: str) -> int:
     return row.used if row else 0
 
 
-def take(session: Session, account: Account, rule: Rule) -> Taken | None:
+def take(session: Session, account: Account, rule: Rule) -> Charge | None:
     """Count one use, from the plan or else from what was given on top; None if there is nothing left."""
     now, limit = utc_now(), plans.limit_of(session, account, rule)
     binding, amount = (limit.period, limit.amount) if limit.amount is not None else (Period.DAY, limit.fair_use_per_day)
     keys = {period: key_of(period, now) for period in _COUNTED}
-    _hold(session, account.id, rule, list(keys.values()))
-    if not _up(session, account.id, rule, keys[binding], most=amount):
+    _lock_counters(session, account.id, rule, list(keys.values()))
+    if not _increment(session, account.id, rule, keys[binding], most=amount):
         grant_id = _take_extra(session, account.id, rule, now)
-        return Taken(grant_id=grant_id) if grant_id else None
+        return Charge(grant_id=grant_id) if grant_id else None
     for period, key in keys.items():
         if period is not binding:
-            _up(session, account.id, rule, key, most=None)
-    return Taken(epochs=_epochs(session, account.id, rule, list(keys.values())))
+            _increment(session, account.id, rule, key, most=None)
+    return Charge(epochs=_epochs(session, account.id, rule, list(keys.values())))
 
 
-def give_back(session: Session, account_id: str, rule: Rule, taken: Taken) -> None:
+def give_back(session: Session, account_id: str, rule: Rule, charge: Charge) -> None:
     """Undo what `take` has counted, unless the counter was reset since."""
-    if taken.grant_id:
-        session.execute(update(Grant).where(Grant.id == taken.grant_id, Grant.used > 0).values(used=Grant.used - 1))
-    _hold(session, account_id, rule, list(taken.epochs))
-    for key, epoch in taken.epochs.items():
+    if charge.grant_id:
+        session.execute(update(Grant).where(Grant.id == charge.grant_id, Grant.used > 0).values(used=Grant.used - 1))
+    _lock_counters(session, account_id, rule, list(charge.epochs))
+    for key, epoch in charge.epochs.items():
         session.execute(
             update(UsageCounter)
             .where(*_counter(account_id, rule, key), UsageCounter.epoch == epoch, UsageCounter.used > 0)
@@ -135,8 +133,8 @@ def give_back(session: Session, account_id: str, rule: Rule, taken: Taken) -> No
 
 def count(session: Session, account_id: str, rule: str, key: str) -> None:
     """Count something that has no limit of its own."""
-    _hold(session, account_id, rule, [key])
-    _up(session, account_id, rule, key, most=None)
+    _lock_counters(session, account_id, rule, [key])
+    _increment(session, account_id, rule, key, most=None)
 
 
 def add(session: Session, account_id: str, rule: str, key: str, *, number: int) -> None:
@@ -155,7 +153,7 @@ def reset(session: Session, account: Account, rule: Rule, *, by: Account | None,
     """Let an account begin again from zero, in the day, the month and the lifetime that run now."""
     now = utc_now()
     keys = [key_of(period, now) for period in _COUNTED]
-    _hold(session, account.id, rule, keys)
+    _lock_counters(session, account.id, rule, keys)
     before = {key: used_in(session, account.id, rule, key) for key in keys}
     session.execute(
         update(UsageCounter)
@@ -164,13 +162,8 @@ def reset(session: Session, account: Account, rule: Rule, *, by: Account | None,
         )
         .values(used=0, epoch=UsageCounter.epoch + 1)
     )
-    after = dict.fromkeys(keys, 0)
-    subject = account.email or "guest"
-    audit.record(
-        session,
-        Change("user.reset", "user", account.id, subject, {rule.value: before}, {rule.value: after}, reason),
-        by=by,
-    )
+    change = ({rule.value: before}, {rule.value: dict.fromkeys(keys, 0)})
+    audit.record_for_user(session, "user.reset", account, change, by=by, reason=reason)
 
 
 def checks_left(session: Session, account: Account) -> Quota:
@@ -197,9 +190,8 @@ def _take_extra(session: Session, account_id: str, rule: Rule, now: datetime) ->
     """Take one from what was given on top, first from that which ends first."""
     usable = select(Grant.id).where(*_usable(account_id, rule, now))
     for grant_id in session.scalars(usable.order_by(Grant.expires_at.is_(None), Grant.expires_at, Grant.created_at)):
-        if _changed(
-            session, update(Grant).where(Grant.id == grant_id, Grant.used < Grant.amount).values(used=Grant.used + 1)
-        ):
+        raised = update(Grant).where(Grant.id == grant_id, Grant.used < Grant.amount).values(used=Grant.used + 1)
+        if updated_rows(session, raised):
             return grant_id
     return None
 
@@ -213,7 +205,7 @@ def _usable(account_id: str, rule: Rule, now: datetime) -> tuple[Any, ...]:
     )
 
 
-def _hold(session: Session, account_id: str, rule: str, keys: list[str]) -> None:
+def _lock_counters(session: Session, account_id: str, rule: str, keys: list[str]) -> None:
     """Make counters where there are none, and lock them all, always in the same order."""
     if not keys:
         return
@@ -229,10 +221,10 @@ def _hold(session: Session, account_id: str, rule: str, keys: list[str]) -> None
     )
 
 
-def _up(session: Session, account_id: str, rule: str, key: str, *, most: int | None) -> bool:
+def _increment(session: Session, account_id: str, rule: str, key: str, *, most: int | None) -> bool:
     room = () if most is None else (UsageCounter.used < most,)
     raised = update(UsageCounter).where(*_counter(account_id, rule, key), *room).values(used=UsageCounter.used + 1)
-    return _changed(session, raised)
+    return updated_rows(session, raised) == 1
 
 
 def _epochs(session: Session, account_id: str, rule: str, keys: list[str]) -> dict[str, int]:
@@ -246,8 +238,3 @@ def _epochs(session: Session, account_id: str, rule: str, keys: list[str]) -> di
 
 def _counter(account_id: str, rule: str, key: str) -> tuple[Any, ...]:
     return (UsageCounter.account_id == account_id, UsageCounter.rule == str(rule), UsageCounter.period_key == key)
-
-
-def _changed(session: Session, statement: Any) -> bool:  # noqa: ANN401  an update of any table
-    result = session.execute(statement.execution_options(synchronize_session=False))
-    return cast("CursorResult[Any]", result).rowcount == 1

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.clock import utc_now
 from app.db import upsert
-from app.models import Account, Period, SpentAllowance, UsageCounter
+from app.models import Account, Period, SpentQuota, UsageCounter
 from app.services.keyed_hash import KeyedHash
 from app.services.plans import quotas
 
@@ -39,11 +39,11 @@ def remember(session: Session, account: Account, *, keyed_hash: KeyedHash) -> No
             "used": one.used,
             "kept_until": ends[one.period_key],
         }
-        insertion = upsert(session, SpentAllowance).values(row)
+        insertion = upsert(session, SpentQuota).values(row)
         session.execute(
             insertion.on_conflict_do_update(
                 index_elements=["address_hash", "rule", "period_key"],
-                set_={"used": SpentAllowance.used + insertion.excluded.used, "kept_until": row["kept_until"]},
+                set_={"used": SpentQuota.used + insertion.excluded.used, "kept_until": row["kept_until"]},
             )
         )
 
@@ -52,15 +52,15 @@ def take_over(session: Session, account: Account, *, keyed_hash: KeyedHash) -> N
     """Count for an account, which has just got its address, what was used under that address before."""
     if account.email is None:
         return
-    known = SpentAllowance.address_hash == keyed_hash.of("address", account.email)
-    for one in session.scalars(select(SpentAllowance).where(known, SpentAllowance.kept_until > utc_now())).all():
+    known = SpentQuota.address_hash == keyed_hash.of("address", account.email)
+    for one in session.scalars(select(SpentQuota).where(known, SpentQuota.kept_until > utc_now())).all():
         quotas.add(session, account.id, one.rule, one.period_key, number=one.used)
-    session.execute(delete(SpentAllowance).where(known))
+    session.execute(delete(SpentQuota).where(known))
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
     """Forget what is kept long enough."""
-    session.execute(delete(SpentAllowance).where(SpentAllowance.kept_until < now))
+    session.execute(delete(SpentQuota).where(SpentQuota.kept_until < now))
 
 
 def _ends(now: datetime) -> dict[str, datetime]:

@@ -95,7 +95,7 @@ def save_draft(
     if not _NAME.fullmatch(name):
         raise BadRequest(reason="A draft’s name is 1 to 40 letters, digits, “-” or “_”, such as a UUID.")
     checked_source(text)
-    owner = _held(session, account.id, exercise_id)
+    owner = _locked_owner(session, account.id, exercise_id)
     mine = _is(account.id, exercise_id, name)
     # The counter is locked before the draft, in the order in which a submission of the same text takes them.
     count_growth(session, owner, size_bytes=_growth_bytes(session, mine, text), allowed=allowed)
@@ -153,9 +153,9 @@ def move_drafts(session: Session, guest_id: str, account_id: str) -> None:
         _drop_oldest(session, account_id, exercise_id)
 
 
-def _held(session: Session, account_id: str, exercise_id: str) -> Account:
+def _locked_owner(session: Session, account_id: str, exercise_id: str) -> Account:
     """
-    Hold an account until the commit: what a guest has is not moved to another, or deleted, in the middle of it.
+    Lock an account until the commit: what a guest has is not moved to another, or deleted, in the middle of it.
 
     Raises:
         NotFound: there is no such exercise.
@@ -176,9 +176,9 @@ def _growth_bytes(session: Session, mine: tuple[ColumnElement[bool], ...], text:
 def _create(session: Session, account_id: str, exercise_id: str, *, name: str, text: str) -> SavedDraft:
     if _is_attempt(session, account_id, exercise_id, text):
         return _sent(name)
-    facts = {"account_id": account_id, "exercise_id": exercise_id, "name": name}
-    wish = upsert(session, Draft).values(**facts, text=text, version=1, updated_at=utc_now())
-    session.execute(wish.on_conflict_do_nothing())
+    key = {"account_id": account_id, "exercise_id": exercise_id, "name": name}
+    insertion = upsert(session, Draft).values(**key, text=text, version=1, updated_at=utc_now())
+    session.execute(insertion.on_conflict_do_nothing())
     stored = session.scalars(select(Draft).where(*_is(account_id, exercise_id, name))).one()
     if stored.text != text:  # another request with the same name came first
         raise _changed(stored)

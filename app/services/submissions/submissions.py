@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
 from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun
-from app.models import Account, ExerciseKind, ExerciseVersion, GradingRun, Job, JobState, Submission, SubmissionKind
+from app.models import Account, ExerciseKind, ExerciseVersion, GradingResult, Job, JobState, Submission, SubmissionKind
 from app.services.exercises.catalogue import current
 from app.services.grading.queue import GradingQueue
 from app.services.plans.daily_limits import USUAL, Allowances, count_in
@@ -19,7 +19,7 @@ KEY_LIMIT = 255  # characters
 
 
 @dataclass(frozen=True)
-class Sending:
+class SubmissionOrigin:
     """Where a submission comes from, and what the site allows."""
 
     network: str | None = None
@@ -27,11 +27,11 @@ class Sending:
     allowed: Allowances = USUAL
 
 
-UNKNOWN = Sending()
+UNKNOWN = SubmissionOrigin()
 
 
 @dataclass(frozen=True)
-class _Wish:
+class SubmissionRequest:
     """A submission as it is asked for."""
 
     account_id: str
@@ -50,7 +50,7 @@ def submit(
     queue: GradingQueue,
     kind: str = SubmissionKind.CHECK,
     idempotency_key: str | None = None,
-    sending: Sending = UNKNOWN,
+    origin: SubmissionOrigin = UNKNOWN,
 ) -> Submission:
     """
     Store a submission together with its job, or return the one stored under the same key.
@@ -64,7 +64,7 @@ def submit(
         TooManyChecks, TooManyRuns, StorageSpent: the account sends more than it may; nothing was stored.
         QueueFull, GuestsQueueFull, TooManyWaiting: too many wait; nothing was stored.
     """
-    wish = _Wish(
+    request = SubmissionRequest(
         account_id=account.id,
         exercise_id=exercise_id,
         kind=SubmissionKind(kind),
@@ -72,29 +72,29 @@ def submit(
         key=_checked_key(idempotency_key),
     )
     version = current(session, exercise_id)
-    if version.kind is ExerciseKind.QUESTION and wish.kind is SubmissionKind.RUN:
+    if version.kind is ExerciseKind.QUESTION and request.kind is SubmissionKind.RUN:
         raise NothingToRun(exercise=exercise_id)
-    if earlier := _earlier(session, wish):
+    if earlier := _earlier(session, request):
         return earlier
-    queue.check_room(session, account, network=sending.network)
-    count_in(session, account, kind=wish.kind, source=wish.source, allowed=sending.allowed)
+    queue.check_room(session, account, network=origin.network)
+    count_in(session, account, kind=request.kind, source=request.source, allowed=origin.allowed)
     try:
         with session.begin_nested():
-            submission = _store(session, wish, version_id=version.version_id)
+            submission = _store(session, request, version_id=version.version_id)
     except IntegrityError:
-        # Another with the same key came first by a hair; anything else is no business of ours.
-        if earlier := _earlier(session, wish):
+        # Another with the same key was concurrent; any other error is not for us to handle.
+        if earlier := _earlier(session, request):
             return earlier
         raise
-    if wish.kind is SubmissionKind.CHECK:
-        drop_sent(session, wish.account_id, exercise_id, wish.source)
-    queue.enqueue(session, submission, network=sending.network)
+    if request.kind is SubmissionKind.CHECK:
+        drop_sent(session, request.account_id, exercise_id, request.source)
+    queue.enqueue(session, submission, network=origin.network)
     return submission
 
 
 def state_of(session: Session, *, account: Account, submission_id: str, queue: GradingQueue) -> dict[str, Any]:
     """
-    Say what became of a submission: its place in the queue, that it runs, or its report.
+    Say what became of a submission: its position in the queue, that it runs, or its report.
 
     Raises:
         NotFound: there is none, or it is another's (instructors and admins may read all).
@@ -114,7 +114,7 @@ def state_of(session: Session, *, account: Account, submission_id: str, queue: G
     if run is not None and (run.counts or job is None):
         return run.report | head | {"state": "graded"}
     if job is not None and job.state == JobState.QUEUED:
-        return head | {"state": "queued", "place": queue.place(session, submission_id) or 1}
+        return head | {"state": "queued", "place": queue.position(session, submission_id) or 1}
     return head | {"state": "running"}
 
 
@@ -149,7 +149,9 @@ def history(session: Session, *, account: Account, exercise_id: str, limit: int 
     ).all()
     ids = [submission.id for submission in submissions]
     runs = session.scalars(
-        select(GradingRun).where(GradingRun.submission_id.in_(ids)).order_by(GradingRun.counts, GradingRun.attempt)
+        select(GradingResult)
+        .where(GradingResult.submission_id.in_(ids))
+        .order_by(GradingResult.counts, GradingResult.number)
     )
     verdicts = {run.submission_id: run.verdict for run in runs}  # the last of each wins
     states = dict(session.execute(select(Job.submission_id, Job.state).where(Job.submission_id.in_(ids))).all())
@@ -177,30 +179,30 @@ def _checked_key(key: str | None) -> str | None:
     return key
 
 
-def _earlier(session: Session, wish: _Wish) -> Submission | None:
+def _earlier(session: Session, request: SubmissionRequest) -> Submission | None:
     """Return what was stored under the same key. Raises IdempotencyClash if it is not the same."""
-    if wish.key is None:
+    if request.key is None:
         return None
     found = session.execute(
         select(Submission, ExerciseVersion.exercise_id)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
-        .where(Submission.account_id == wish.account_id, Submission.idempotency_key == wish.key)
+        .where(Submission.account_id == request.account_id, Submission.idempotency_key == request.key)
     ).one_or_none()
     if found is None:
         return None
     earlier, exercise_id = found
-    if (exercise_id, earlier.kind, earlier.source) != (wish.exercise_id, wish.kind, wish.source):
+    if (exercise_id, earlier.kind, earlier.source) != (request.exercise_id, request.kind, request.source):
         raise IdempotencyClash
     return earlier
 
 
-def _store(session: Session, wish: _Wish, *, version_id: str) -> Submission:
+def _store(session: Session, request: SubmissionRequest, *, version_id: str) -> Submission:
     submission = Submission(
-        account_id=wish.account_id,
+        account_id=request.account_id,
         exercise_version_id=version_id,
-        kind=wish.kind,
-        source=wish.source,
-        idempotency_key=wish.key,
+        kind=request.kind,
+        source=request.source,
+        idempotency_key=request.key,
     )
     session.add(submission)
     session.flush()
@@ -221,12 +223,12 @@ def _readable(session: Session, account: Account, submission_id: str) -> tuple[S
     return submission, exercise_id, number
 
 
-def _shown_run(submission_id: str) -> Select[GradingRun]:
+def _shown_run(submission_id: str) -> Select[GradingResult]:
     """Select the run that counts, or else the latest."""
     return (
-        select(GradingRun)
-        .where(GradingRun.submission_id == submission_id)
-        .order_by(GradingRun.counts.desc(), GradingRun.attempt.desc())
+        select(GradingResult)
+        .where(GradingResult.submission_id == submission_id)
+        .order_by(GradingResult.counts.desc(), GradingResult.number.desc())
         .limit(1)
     )
 

@@ -1,4 +1,4 @@
-"""What the tutor is given for one answer, and nothing else: see `TutorContext` for what has no place in it."""
+"""What the tutor is given for one answer, and nothing else: see `TutorContext` for what is never in it."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,7 +13,7 @@ from app.models import (
     Account,
     ExerciseKind,
     ExerciseVersion,
-    GradingRun,
+    GradingResult,
     MessageState,
     Submission,
     SubmissionKind,
@@ -22,7 +22,7 @@ from app.models import (
 from app.services import hints
 from app.services.exercises import catalogue
 from app.services.exercises.passage_search import search_passages
-from app.services.tutor.leak_guard.guard import Allowed, Reference
+from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText
 
 QUESTION_LIMIT = 2000
 """Characters."""
@@ -32,29 +32,29 @@ _SHOWN = ("verdict", "checks", "misconception", "error", "tensors", "note")
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedAnswer:
     """An answer's beginning: what the engine is given, and what the guard compares its reply with."""
 
     version_id: str
     context: TutorContext
-    reference: Reference
+    protected: ProtectedText
     """Stays on this side: no engine sees it."""
-    allowed: Allowed
-    """What the student may read anyway, and so may be told."""
+    visible: VisibleText
+    """What the student may read anyway, and so may be quoted."""
 
 
 @dataclass(frozen=True)
 class _Content:
-    """What a version says, told apart by its id alone: it never changes."""
+    """What a version says, compared by its id alone: it never changes."""
 
     version_id: str
     says: dict[str, Any] = field(compare=False, repr=False)
 
 
 @lru_cache(maxsize=128)
-def _reference(content: _Content) -> Reference:
-    """Read the reference once for a version: that takes longer than an answer."""
-    return Reference.of(content.says)
+def _reference(content: _Content) -> ProtectedText:
+    """Read the protected text once for a version: that takes longer than an answer."""
+    return ProtectedText.of(content.says)
 
 
 def checked_question(text: str) -> str:
@@ -76,7 +76,7 @@ def checked_question(text: str) -> str:
     return question
 
 
-def prepare(session: Session, account: Account, exercise_id: str, question: str) -> Prepared:
+def prepare(session: Session, account: Account, exercise_id: str, question: str) -> PreparedAnswer:
     """
     Gather what an answer needs.
 
@@ -93,8 +93,8 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
     content = version.content
     lesson = catalogue.lesson_of(session, exercise_id)
     source, report = last_attempt(session, account, exercise_id)
-    ladder = hints.ladder_of(session, account=account, exercise_id=exercise_id, report=report)
-    opened = tuple(hint.text for hint in ladder.opened)
+    hint_state = hints.hints_of(session, account=account, exercise_id=exercise_id, report=report)
+    opened = tuple(hint.text for hint in hint_state.opened)
     is_code = content.get("kind") != ExerciseKind.QUESTION
     context = TutorContext(
         question=question,
@@ -105,18 +105,18 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
         names=tuple(one["name"] for one in content.get("outputs", [])) if is_code else (),
         facts=tuple(content.get("tutor", [])),
         hints=opened,
-        hints_left=ladder.rungs - len(opened),
+        hints_left=hint_state.total - len(opened),
         source=source,
         report=report,
         lesson_title=lesson.title if lesson else "",
         passages=tuple(search_passages(session, exercise_id=exercise_id, question=question, limit=_PASSAGES)),
         earlier=_earlier(session, account, exercise_id),
     )
-    return Prepared(
+    return PreparedAnswer(
         version_id=version.id,
         context=context,
-        reference=_reference(_Content(version.id, content)),
-        allowed=Allowed.of(context, lesson.markdown if lesson else "", content.get("starter", "")),
+        protected=_reference(_Content(version.id, content)),
+        visible=VisibleText.of(context, lesson.markdown if lesson else "", content.get("starter", "")),
     )
 
 
@@ -130,14 +130,14 @@ def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[
         .limit(1)
     )
     graded = (
-        select(GradingRun.report)
-        .join(Submission, Submission.id == GradingRun.submission_id)
+        select(GradingResult.report)
+        .join(Submission, Submission.id == GradingResult.submission_id)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
         .where(
             Submission.account_id == account.id,
             ExerciseVersion.exercise_id == exercise_id,
             Submission.kind == SubmissionKind.CHECK,
-            GradingRun.counts,
+            GradingResult.counts,
         )
         .order_by(Submission.created_at.desc(), Submission.id)
         .limit(1)

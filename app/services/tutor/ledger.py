@@ -4,7 +4,7 @@ The ledger of the tutor's messages: reserve before an answer, settle when it is 
 Theory of operation: a reservation is one row of `tutor_message`, unique by account and client message id, written in
 the transaction that counts it. So whoever sends twice under the same id finds the first row. An answer is charged by
 being reserved; settling makes that final, releasing gives it back. Each of the two changes the row only while it is
-`reserved` and in the same attempt, so a late end of an answer that was given up long ago changes nothing.
+`reserved` and in the same try, so a late end of an answer that was given up long ago changes nothing.
 
 A reservation whose server has died (the process is gone, or its lease is over) is released by whoever looks next.
 
@@ -15,17 +15,18 @@ first, under the administrator's ceiling. Without a ceiling nothing is ever call
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import CursorResult, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.db import new_id, upsert
+from app.db import new_id, updated_rows, upsert
 from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, QuestionRefused, QuotaSpent, TutorFailing
 from app.models import Account, MessageState, Period, Rule, TokenMonth, TutorMessage, TutorPolicy
 from app.services.plans import quotas
-from app.services.plans.quotas import Quota, Taken
+from app.services.plans.plans import PERIOD_WORDS
+from app.services.plans.quotas import Charge, Quota
 from app.services.process_identity import dead_among
 
 LEASE_S = 180
@@ -35,11 +36,10 @@ ID_LIMIT = 100  # characters
 FAILURES = "tutor_failures"
 OURS = {"busy", "unreachable", "stopped", "fault", "lost"}
 """Reasons that no student can bring about, and that do not count as failures of theirs."""
-_SPANS = {Period.DAY: " for today", Period.MONTH: " for this month"}
 
 
 @dataclass(frozen=True)
-class Wish:
+class MessageRequest:
     """A question as it comes in."""
 
     exercise_version_id: str
@@ -49,10 +49,10 @@ class Wish:
 
 @dataclass(frozen=True)
 class Reservation:
-    """A message that is to be answered now, by whoever holds this, or one that was answered before."""
+    """A message that is to be answered now, by whoever made the reservation, or one that was answered before."""
 
     message_id: str
-    attempt: int
+    tries: int
     settled: bool = False
     """It was answered before, under the same client message id."""
     under_way: bool = False
@@ -60,7 +60,7 @@ class Reservation:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CompleteAnswer:
     """A complete answer, to be kept."""
 
     text: str
@@ -69,14 +69,14 @@ class Answer:
     tokens: int = 0
 
 
-def reserve(session: Session, account: Account, wish: Wish, *, owner: str) -> Reservation:
+def reserve(session: Session, account: Account, request: MessageRequest, *, owner: str) -> Reservation:
     """
     Take one message off the account's quota for a question, at most once for each client message id.
 
     Args:
         session: of a transaction that writes.
         account: who asks.
-        wish: what is asked.
+        request: what is asked.
         owner: name of the process that will answer.
 
     Raises:
@@ -86,36 +86,36 @@ def reserve(session: Session, account: Account, wish: Wish, *, owner: str) -> Re
         AnswersPending: nothing is left but what is just being answered.
         TutorFailing: too many answers have failed today.
     """
-    if not 0 < len(wish.client_message_id) <= ID_LIMIT or not wish.client_message_id.isprintable():
+    if not 0 < len(request.client_message_id) <= ID_LIMIT or not request.client_message_id.isprintable():
         raise QuestionRefused(reason=f"A client_message_id is 1 to {ID_LIMIT} printable characters, such as a UUID.")
     _lock(session, account)
     release_lost(session, account_id=account.id)
     earlier = session.scalar(
         select(TutorMessage)
-        .where(TutorMessage.account_id == account.id, TutorMessage.client_message_id == wish.client_message_id)
+        .where(TutorMessage.account_id == account.id, TutorMessage.client_message_id == request.client_message_id)
         .execution_options(populate_existing=True)
     )
     if earlier is not None:
-        _refuse_other(earlier, wish)
+        _refuse_other(earlier, request)
         if earlier.state is not MessageState.RELEASED:
             settled = earlier.state is MessageState.SETTLED
-            return Reservation(earlier.id, earlier.attempts, settled=settled, under_way=not settled)
-    message = earlier or TutorMessage(id=new_id(), account_id=account.id, attempts=0)
+            return Reservation(earlier.id, earlier.tries, settled=settled, under_way=not settled)
+    message = earlier or TutorMessage(id=new_id(), account_id=account.id, tries=0)
     _charge(session, account, message)
-    message.exercise_version_id, message.question = wish.exercise_version_id, wish.question
-    message.client_message_id = wish.client_message_id
+    message.exercise_version_id, message.question = request.exercise_version_id, request.question
+    message.client_message_id = request.client_message_id
     message.state, message.owner = MessageState.RESERVED, owner
     message.reserved_at = utc_now()
     message.lease_until = message.reserved_at + timedelta(seconds=LEASE_S)
-    message.attempts += 1
+    message.tries += 1
     message.tokens_reserved = 0
     message.released_at, message.reason = None, ""
     session.add(message)
     session.flush()
-    return Reservation(message.id, message.attempts)
+    return Reservation(message.id, message.tries)
 
 
-def settle(session: Session, reservation: Reservation, answer: Answer) -> bool:
+def settle(session: Session, reservation: Reservation, answer: CompleteAnswer) -> bool:
     """Keep a complete answer, and make its charge final. False if the reservation was released before."""
     kept = _change(
         session,
@@ -140,7 +140,7 @@ def release(session: Session, reservation: Reservation, *, reason: str, tokens: 
 
     Args:
         session: of a transaction that writes.
-        reservation: which message, in which attempt.
+        reservation: which message, in which try.
         reason: one word for the ledger.
         tokens: what it has cost all the same.
     """
@@ -154,8 +154,8 @@ def release(session: Session, reservation: Reservation, *, reason: str, tokens: 
     message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
     _settle_tokens(session, message)
     if message.charged:
-        taken = Taken({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
-        quotas.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, taken)
+        charge = Charge({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
+        quotas.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, charge)
         if reason not in OURS:
             quotas.count(session, message.account_id, FAILURES, quotas.key_of(Period.DAY, utc_now()))
     return True
@@ -165,7 +165,7 @@ def release_lost(session: Session, *, account_id: str | None = None) -> int:
     """Release what nobody is answering any more, of one account or of all; how many that were."""
     # What a hosted model was asked has cost something, and nobody is left to say how much: the most it can have been.
     return sum(
-        release(session, Reservation(row.id, row.attempts), reason="lost", tokens=row.tokens_reserved)
+        release(session, Reservation(row.id, row.tries), reason="lost", tokens=row.tokens_reserved)
         for row in lost(session, account_id=account_id)
     )
 
@@ -176,7 +176,7 @@ def give_up_all(session: Session, account_id: str) -> None:
         TutorMessage.account_id == account_id, TutorMessage.state == MessageState.RESERVED
     )
     for row in session.scalars(reserved.order_by(TutorMessage.id)).all():
-        release(session, Reservation(row.id, row.attempts), reason="stopped", tokens=row.tokens_reserved)
+        release(session, Reservation(row.id, row.tries), reason="stopped", tokens=row.tokens_reserved)
 
 
 def lost(session: Session, *, account_id: str | None = None) -> list[TutorMessage]:
@@ -199,28 +199,22 @@ def reserve_tokens(session: Session, reservation: Reservation, *, most: int) -> 
         reservation: for which message.
         most: tokens of prompt and answer together.
     """
-    # The message first and then the month, as when it ends: who locks in one order never waits in a ring.
+    # The message first and then the month, as when it ends: locks taken in one order cannot deadlock.
     if not _change(session, reservation, {"tokens_reserved": most}):
         return False
     message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
     month = quotas.key_of(Period.MONTH, message.reserved_at)
     ceiling = policy(session).month_token_ceiling
     session.execute(upsert(session, TokenMonth).values(month=month, reserved=0, spent=0).on_conflict_do_nothing())
-    taken = _rows(
+    charge = updated_rows(
         session,
         update(TokenMonth)
         .where(TokenMonth.month == month, TokenMonth.reserved + TokenMonth.spent + most <= ceiling)
         .values(reserved=TokenMonth.reserved + most),
     )
-    if taken != 1:
+    if charge != 1:
         message.tokens_reserved = 0
-    return taken == 1
-
-
-def tokens_this_month(session: Session) -> tuple[int, int]:
-    """Return the tokens that are reserved and spent in the month that runs now."""
-    row = session.get(TokenMonth, quotas.key_of(Period.MONTH, utc_now()), populate_existing=True)
-    return (row.reserved, row.spent) if row else (0, 0)
+    return charge == 1
 
 
 def policy(session: Session) -> TutorPolicy:
@@ -250,22 +244,22 @@ def _charge(session: Session, account: Account, message: TutorMessage) -> None:
     if not account.is_limited:
         return
     _refuse_failing(session, account)
-    taken = quotas.take(session, account, Rule.TUTOR_MESSAGES)
-    if taken is None:
+    charge = quotas.take(session, account, Rule.TUTOR_MESSAGES)
+    if charge is None:
         if _pending(session, account):
             raise AnswersPending(retry_after_s=PENDING_RETRY_S)
-        raise QuotaSpent(**spent_facts(quotas.quota_of(session, account)))
-    message.epochs, message.grant_id = dict(taken.epochs), taken.grant_id
+        raise QuotaSpent(**spent_quota(quotas.quota_of(session, account)))
+    message.epochs, message.grant_id = dict(charge.epochs), charge.grant_id
 
 
-def spent_facts(quota: Quota) -> dict[str, Any]:
-    """Return what is told of a quota that is used up."""
+def spent_quota(quota: Quota) -> dict[str, Any]:
+    """Return the fields of an error that says that a quota is used up."""
     return {
         "rule": quota.limit.rule.value,
         "limit": quota.limit.amount,
         "used": quota.used,
         "plan": quota.plan,
-        "span": _SPANS.get(quota.limit.period, ""),
+        "span": PERIOD_WORDS[quota.limit.period].for_now,
         "resets_at": quota.resets_at,
     }
 
@@ -288,15 +282,15 @@ def _pending(session: Session, account: Account) -> bool:
 
 def _lock(session: Session, account: Account) -> None:
     """Let one message of an account at a time be reserved. Raises NotSignedIn if there is no such account any more."""
-    # FOR NO KEY UPDATE: rows that refer to the account can be added meanwhile, or else two could wait in a ring.
+    # FOR NO KEY UPDATE: rows that refer to the account can be added meanwhile, or else two could deadlock.
     if session.scalar(select(Account.id).where(Account.id == account.id).with_for_update(key_share=True)) is None:
         raise NotSignedIn  # deleted, or merged with another, since the request began
 
 
-def _refuse_other(earlier: TutorMessage, wish: Wish) -> None:
+def _refuse_other(earlier: TutorMessage, request: MessageRequest) -> None:
     # One that is to be tried again may meet a newer version of its exercise.
-    is_same = earlier.state is MessageState.RELEASED or earlier.exercise_version_id == wish.exercise_version_id
-    if earlier.question != wish.question or not is_same:
+    is_same = earlier.state is MessageState.RELEASED or earlier.exercise_version_id == request.exercise_version_id
+    if earlier.question != request.question or not is_same:
         raise MessageClash
 
 
@@ -306,7 +300,7 @@ def _settle_tokens(session: Session, message: TutorMessage) -> None:
         return
     month = quotas.key_of(Period.MONTH, message.reserved_at)
     spent = message.tokens_spent
-    _rows(
+    updated_rows(
         session,
         update(TokenMonth)
         .where(TokenMonth.month == month)
@@ -316,15 +310,10 @@ def _settle_tokens(session: Session, message: TutorMessage) -> None:
 
 
 def _change(session: Session, reservation: Reservation, values: dict[str, Any]) -> bool:
-    """Change a message that is still reserved in this attempt; False if it is not."""
+    """Change a message that is still reserved in this try; False if it is not."""
     same = (
         TutorMessage.id == reservation.message_id,
         TutorMessage.state == MessageState.RESERVED,
-        TutorMessage.attempts == reservation.attempt,
+        TutorMessage.tries == reservation.tries,
     )
-    return _rows(session, update(TutorMessage).where(*same).values(values)) == 1
-
-
-def _rows(session: Session, statement: Any) -> int:  # noqa: ANN401  an update of any table
-    result = session.execute(statement.execution_options(synchronize_session=False))
-    return cast("CursorResult[Any]", result).rowcount
+    return updated_rows(session, update(TutorMessage).where(*same).values(values)) == 1

@@ -28,9 +28,8 @@ class Policy:
     failures_per_day: int
     """How many failed messages an account gets back in a day."""
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """As the API and the audit log have it."""
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the API and the audit log have it."""
         return {"month_token_ceiling": self.month_token_ceiling, "failures_per_day": self.failures_per_day}
 
 
@@ -78,7 +77,9 @@ def set_policy(session: Session, policy: Policy, *, by: Account | None, reason: 
     row = session.get_one(TutorPolicy, 1)
     row.month_token_ceiling, row.failures_per_day = policy.month_token_ceiling, policy.failures_per_day
     session.flush()
-    audit.record(session, Change("tutor.policy", "tutor", "1", "tutor", before.facts, policy.facts, reason), by=by)
+    audit.record(
+        session, Change("tutor.policy", "tutor", "1", "tutor", before.to_json(), policy.to_json(), reason), by=by
+    )
 
 
 def this_month(session: Session) -> Month:

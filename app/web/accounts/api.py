@@ -36,7 +36,7 @@ def get_me(site: SiteOfRequest, account: CurrentAccount) -> Response:
             "role": account.role.value,
             "plan": held.name,
             "plan_ends_at": held.ends_at.isoformat() if held.ends_at else None,
-            "quotas": {"tutor_messages": quota.facts, "checks": checks.facts},
+            "quotas": {"tutor_messages": quota.to_json(), "checks": checks.to_json()},
         }
     )
 

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 
 from app.clients.oidc import Errand, IdentityRefused, Provider
 from app.errors import NotFound
-from app.services.accounts.authentication import enter
+from app.services.accounts.authentication import sign_in
 from app.services.accounts.identities import account_for
 from app.services.plans.spent_quotas import take_over
 from app.web.auth.dependencies import CurrentArrival, welcome
@@ -70,7 +70,7 @@ def get_callback(
     with site.database.write() as session:
         account = account_for(session, person, arrival)
         take_over(session, account, keyed_hash=site.keyed_hash)
-        cookie = enter(session, account, arrival)
+        cookie = sign_in(session, account, arrival)
     answer = welcome(site, account, cookie, go_to(onward))
     answer.delete_cookie(COOKIE, path=_PATH)
     return answer

@@ -10,8 +10,8 @@ from app.models import Account, LinkPurpose, Role
 from app.services.accounts import access as account_access
 from app.services.accounts import passwords
 from app.services.accounts.access import Access
-from app.services.accounts.authentication import enter_by_password, set_password
-from app.services.accounts.emails import confirm_letter, password_letter, taken_letter
+from app.services.accounts.authentication import set_password, sign_in_by_password
+from app.services.accounts.emails import address_taken_email, confirmation_email, password_changed_email
 from app.services.accounts.identities import list_identities, unlink
 from app.services.accounts.sessions import list_browsers, list_tokens, revoke_token, sign_out, sign_out_all
 from app.services.personal_data import delete_account
@@ -79,10 +79,10 @@ def post_email(*, site: SiteOfRequest, owner: Owner, email: Word = "", current: 
     site.rates.take(MAILS, account.id)
     root = site.settings.site_url
     with site.database.write() as session:
-        mail = taken_letter(address, site=root)
+        mail = address_taken_email(address, site=root)
         if account_access.with_email(session, address) is None:
             raw = account_access.make_link(session, account, purpose=LinkPurpose.CONFIRM, email=address)
-            mail = confirm_letter(address, link=f"{root}/confirm/{raw}", site=root)
+            mail = confirmation_email(address, link=f"{root}/confirm/{raw}", site=root)
     site.mailer.send([mail])
     return private(site.pages.page("accounts/mailed.html", address=address))
 
@@ -104,10 +104,10 @@ def post_password(
     with site.database.write() as session:
         changed = session.get_one(Account, account.id)
         set_password(session, changed, password_hash=password_hash)
-        cookie = enter_by_password(session, changed, arrival)
+        cookie = sign_in_by_password(session, changed, arrival)
     answer = go_to("/account?done=password")
     if account.email:
-        letter = password_letter(account.email, site=site.settings.site_url)
+        letter = password_changed_email(account.email, site=site.settings.site_url)
         answer.background = BackgroundTask(site.post_quietly, [letter])
     return welcome(site, account, cookie, answer)
 

@@ -7,8 +7,8 @@ from app.clients.mail import Mail
 from app.errors import EmailRefused, PasswordRefused, PasswordWrong
 from app.models import Account, LinkPurpose, SignInLink
 from app.services.accounts import access, passwords
-from app.services.accounts.authentication import Arrival, confirm, enter, reset_password
-from app.services.accounts.emails import moved_letter, password_letter, reset_letter
+from app.services.accounts.authentication import BrowserContext, confirm, reset_password, sign_in
+from app.services.accounts.emails import address_changed_email, password_changed_email, reset_email
 from app.services.plans.spent_quotas import take_over
 from app.web.auth.dependencies import CurrentArrival, welcome
 from app.web.http.forms import Word, form_page, go_to, private
@@ -46,7 +46,7 @@ def _send_reset(site: Site, address: str) -> None:
             return
         raw = access.make_link(session, account, purpose=LinkPurpose.RESET)
     root = site.settings.site_url
-    site.post_quietly([reset_letter(address, link=f"{root}/reset/{raw}", site=root)])
+    site.post_quietly([reset_email(address, link=f"{root}/reset/{raw}", site=root)])
 
 
 @router.get("/reset/{token}")
@@ -67,10 +67,10 @@ def post_reset(site: SiteOfRequest, arrival: CurrentArrival, token: str, passwor
     password_hash = passwords.make_hash(password)
     with site.database.write() as session:
         account = reset_password(session, token, password_hash=password_hash)
-        cookie = enter(session, account, arrival)
+        cookie = sign_in(session, account, arrival)
     answer = go_to("/")
     if account.email:
-        answer.background = _afterwards(site, password_letter(account.email, site=site.settings.site_url))
+        answer.background = _afterwards(site, password_changed_email(account.email, site=site.settings.site_url))
     return welcome(site, account, cookie, answer)
 
 
@@ -97,14 +97,14 @@ def post_confirm(*, site: SiteOfRequest, arrival: CurrentArrival, token: str, pa
     with site.database.write() as session:
         account = confirm(session, token)
         take_over(session, account, keyed_hash=site.keyed_hash)
-        cookie = enter(session, account, arrival)
+        cookie = sign_in(session, account, arrival)
     answer = go_to("/account?done=email" if old else "/")
     if old and old != account.email:
-        answer.background = _afterwards(site, moved_letter(old, site=site.settings.site_url))
+        answer.background = _afterwards(site, address_changed_email(old, site=site.settings.site_url))
     return welcome(site, account, cookie, answer)
 
 
-def _is_theirs(site: Site, account: Account, arrival: Arrival, password: str) -> bool:
+def _is_theirs(site: Site, account: Account, arrival: BrowserContext, password: str) -> bool:
     if account.id == arrival.account_id:
         return True
     site.rates.take(PROOFS, account.id)

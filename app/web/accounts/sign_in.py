@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from app.errors import AppError, EmailRefused, SignInRefused
 from app.models import Account, LinkPurpose, Role
 from app.services.accounts import access, passwords
-from app.services.accounts.authentication import enter, enter_by_password
+from app.services.accounts.authentication import sign_in, sign_in_by_password
 from app.services.accounts.sessions import sign_out
 from app.web.accounts.known_devices import known_device
 from app.web.auth.dependencies import CurrentArrival, drop_cookie, welcome
@@ -43,7 +43,7 @@ def post_sign_in(
     known, new_hash = account
     try:
         with site.database.write() as session:
-            cookie = enter_by_password(session, known, arrival, new_hash=new_hash)
+            cookie = sign_in_by_password(session, known, arrival, new_hash=new_hash)
     except SignInRefused as error:
         return _form(site, error, email=email, onward=onward)
     return welcome(site, known, cookie, go_to(onward))
@@ -112,7 +112,7 @@ def post_link(site: SiteOfRequest, arrival: CurrentArrival, token: str) -> Respo
     """Sign in, and go on to where this account has its work."""
     with site.database.write() as session:
         account, _ = access.spend_link(session, token, purpose=LinkPurpose.SIGN_IN)
-        cookie = enter(session, account, arrival)
+        cookie = sign_in(session, account, arrival)
     return welcome(site, account, cookie, go_to("/admin/health" if account.role is Role.ADMIN else "/"))
 
 

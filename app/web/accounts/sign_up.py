@@ -10,8 +10,15 @@ from app.clients.mail import Mail
 from app.errors import AppError, FirstAdminLinkOld, FirstAdminMade, PasswordWrong, SignInRefused
 from app.models import Account, LinkPurpose, Role
 from app.services.accounts import access, passwords
-from app.services.accounts.authentication import Arrival, ask_to_sign_up, enter, has_admin, make_first_admin, sign_up
-from app.services.accounts.emails import confirm_letter, taken_letter
+from app.services.accounts.authentication import (
+    BrowserContext,
+    ask_to_sign_up,
+    has_admin,
+    make_first_admin,
+    sign_in,
+    sign_up,
+)
+from app.services.accounts.emails import address_taken_email, confirmation_email
 from app.services.plans.spent_quotas import take_over
 from app.web.accounts.sign_in import by_password
 from app.web.auth.dependencies import CurrentArrival, set_cookie, welcome
@@ -53,13 +60,13 @@ def post_sign_up(
         with site.database.write() as session:
             account = sign_up(session, arrival, email=address, password_hash=password_hash)
             take_over(session, account, keyed_hash=site.keyed_hash)
-            cookie = enter(session, account, arrival)
+            cookie = sign_in(session, account, arrival)
     except FieldErrors as error:
         return _form(site, error, email=email, onward=onward)
     return welcome(site, account, cookie, go_to(onward))
 
 
-def _ask(site: Site, arrival: Arrival, address: str, password_hash: str) -> Response:
+def _ask(site: Site, arrival: BrowserContext, address: str, password_hash: str) -> Response:
     """Send a link to the address, or word that it has an account: which of them, the answer does not say."""
     with site.database.write() as session:
         guest, cookie = _guest(session, arrival)
@@ -67,14 +74,14 @@ def _ask(site: Site, arrival: Arrival, address: str, password_hash: str) -> Resp
         raw = access.make_link(session, guest, purpose=LinkPurpose.CONFIRM, email=address)
         is_taken = access.with_email(session, address) is not None
     root = site.settings.site_url
-    link = confirm_letter(address, link=f"{root}/confirm/{raw}", site=root)
-    page = mailed(site, address, [taken_letter(address, site=root) if is_taken else link])
+    link = confirmation_email(address, link=f"{root}/confirm/{raw}", site=root)
+    page = mailed(site, address, [address_taken_email(address, site=root) if is_taken else link])
     if cookie:
         set_cookie(page, cookie, secure=site.settings.secure_cookies)
     return page
 
 
-def _guest(session: Session, arrival: Arrival) -> tuple[Account, str | None]:
+def _guest(session: Session, arrival: BrowserContext) -> tuple[Account, str | None]:
     known = session.get(Account, arrival.account_id) if arrival.account_id else None
     if known is not None and known.role is Role.GUEST:
         return known, None
@@ -114,7 +121,7 @@ def post_first_admin(
         password_hash = None if known else passwords.make_hash(passwords.checked(password, email=address))
         with site.opening.lock, site.database.write() as session:
             account = make_first_admin(session, arrival, email=address, password_hash=password_hash, known=known)
-            cookie = enter(session, account, arrival)
+            cookie = sign_in(session, account, arrival)
     except SignInRefused:
         return show(PasswordWrong(), field="password", email=email)
     except FieldErrors as error:

@@ -105,7 +105,7 @@ def _table(site: Site, wanted: AuditFilter) -> Iterator[str]:
     last: AuditEntry | None = None
     while True:
         with site.database.read() as session:
-            entries = audit.find(session, wanted, limit=_CHUNK, after=last)
+            entries = audit.search(session, wanted, limit=_CHUNK, after=last)
         if not entries:
             return
         yield _csv([_row(one) for one in entries])
@@ -129,7 +129,7 @@ def _entries(site: Site, wanted: AuditFilter, *, after: str, limit: int) -> tupl
     """Return a page, and where the next one begins. Raises NotFound."""
     with site.database.read() as session:
         last = audit.entry(session, after) if after else None
-        entries = audit.find(session, wanted, limit=limit + 1, after=last)
+        entries = audit.search(session, wanted, limit=limit + 1, after=last)
     more = len(entries) > limit
     entries = entries[:limit]
     return entries, entries[-1].id if more else None

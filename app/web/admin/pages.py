@@ -103,10 +103,10 @@ def get_overview(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
             "titles": {plan.name: plan.title for plan in plans.list_plans(session)},
             "workers": len(there),
             "slots": sum(one.slots for one in there),
-            "missing": [one for one in workers.weakest_walls(there) if one["state"] == "missing"],
+            "missing": [one for one in workers.weakest_layers(there) if one["state"] == "missing"],
             "waiting": site.queue.depth(session),
             "month": policy.this_month(session),
             "policy": policy.policy_of(session),
-            "entries": audit.find(session, AuditFilter(), limit=_LAST_ENTRIES),
+            "entries": audit.search(session, AuditFilter(), limit=_LAST_ENTRIES),
         }
     return admin_page(site, "admin/overview.html", **shown)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from app.errors import EditedMeanwhile, LimitRefused
 from app.models import Rule
 from app.services.plans import plans
-from app.services.plans.plans import LEAST, MOST, PERIODS, Limit, PlanView
+from app.services.plans.plans import LEAST, MOST, PERIOD_WORDS, PERIODS, Limit, PlanView
 from app.web.admin.forms import Form, FormRefused, SentForm
 from app.web.admin.pages import admin_page, done, told
 from app.web.admin.schemas import REASON_LIMIT, PlanIn, PlanOut, PlansOut, plan_facts
@@ -91,7 +91,7 @@ def limit_context() -> dict[str, Any]:
                 "name": rule.value,
                 "title": _TITLES[rule],
                 "least": LEAST[rule],
-                "periods": [(one.value, _PERIODS[one.value]) for one in PERIODS[rule]],
+                "periods": [(one.value, PERIOD_WORDS[one].each) for one in PERIODS[rule]],
                 "fair_use": rule is Rule.TUTOR_MESSAGES,
             }
             for rule in Rule
@@ -108,4 +108,3 @@ def _page(site: SiteOfRequest, *, edited: str = "", **telling: Any) -> Response:
 
 
 _TITLES = {Rule.TUTOR_MESSAGES: "Tutor messages", Rule.CHECKS: "Checks and runs"}
-_PERIODS = {"minute": "a minute", "day": "a day", "month": "a month", "lifetime": "ever"}

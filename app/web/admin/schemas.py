@@ -285,7 +285,7 @@ class TutorOut(BaseModel):
 
 def limit_facts(limit: Limit) -> dict[str, Any]:
     """Return a limit as the API has it."""
-    return limit.facts | {"words": limit.words}
+    return limit.to_json() | {"words": limit.description}
 
 
 def limits_facts(limits: Mapping[Rule, Limit]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def post_tutor_page(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) ->
         reason = form.text("reason", most=REASON_LIMIT)
         form.finish()
         with site.database.write() as session:
-            form.unchanged_since(tutor_policy.locked_policy(session).facts, what="the ceilings")
+            form.unchanged_since(tutor_policy.locked_policy(session).to_json(), what="the ceilings")
             tutor_policy.set_policy(session, Policy(ceiling, failures), by=admin, reason=reason)
     except (EditedMeanwhile, FormRefused, LimitRefused) as error:
         return _page(site, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
@@ -71,7 +71,7 @@ def _page(site: SiteOfRequest, **telling: Any) -> Response:  # noqa: ANN401
 def _facts(session: Session) -> dict[str, Any]:
     month = tutor_policy.this_month(session)
     return {
-        **tutor_policy.policy_of(session).facts,
+        **tutor_policy.policy_of(session).to_json(),
         "tokens_reserved": month.tokens_reserved,
         "tokens_spent": month.tokens_spent,
         "messages": {"settled": month.settled, "reserved": month.reserved, "released": month.released},

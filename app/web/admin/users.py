@@ -15,10 +15,10 @@ from app.errors import (
     OwnAccount,
     RoleRefused,
 )
-from app.models import Account, Role, Rule
+from app.models import ASSIGNABLE_ROLES, Account, Role, Rule
 from app.services import audit
 from app.services.administration import users
-from app.services.administration.users import GIVEN_ROLES, Order, Wanted
+from app.services.administration.users import UserFilter, UserOrder
 from app.services.audit import AuditFilter
 from app.services.plans import plans, quotas
 from app.services.plans.plans import MOST
@@ -51,13 +51,13 @@ def get_users_page(
     """Show who there is, by page, as far as they fit the filters."""
     number = int(page) if page.isascii() and page.isdecimal() and 1 <= len(page) <= len(str(_LAST_PAGE)) else 1
     number = min(max(number, 1), _LAST_PAGE)
-    wanted = Wanted(
+    wanted = UserFilter(
         email=q,
         role=Role(role) if role in set(Role) else None,
         plan=plan,
         blocked={"blocked": True, "active": False}.get(state),
     )
-    order = Order(sort) if sort in set(Order) else Order.EMAIL
+    order = UserOrder(sort) if sort in set(UserOrder) else UserOrder.EMAIL
     with site.database.read() as session:
         found = users.search(session, wanted, order=order, limit=PER_PAGE, offset=(number - 1) * PER_PAGE)
         known = plans.list_plans(session)
@@ -89,7 +89,7 @@ def post_user(*, site: SiteOfRequest, admin: CurrentAdmin, user_id: str, what: s
     try:
         with site.database.write() as session:
             account = users.locked(session, user_id)
-            form.unchanged_since(users.picture(session, account).facts, what="this account")
+            form.unchanged_since(users.detail(session, account).to_json(), what="this account")
             news = _CHANGES[what](session, account, form, admin)
     except (FormRefused, EditedMeanwhile, LimitRefused, RoleRefused, LastAdmin, OwnAccount) as error:
         typed = not isinstance(error, EditedMeanwhile)
@@ -102,17 +102,17 @@ def _user_page(site: SiteOfRequest, admin: Account, user_id: str, *, edited: str
         account = users.named(session, user_id)
         known = plans.list_plans(session)
         shown: dict[str, Any] = {
-            "user": users.picture(session, account),
+            "user": users.detail(session, account),
             "plans": known,
             "titles": {plan.name: plan.title for plan in known},
-            "entries": audit.find(session, AuditFilter(subject=account.id), limit=_ENTRIES),
+            "entries": audit.search(session, AuditFilter(subject=account.id), limit=_ENTRIES),
         }
     return admin_page(
         site,
         "admin/user.html",
         edited=edited,
         own=account.id == admin.id,
-        roles=[role.value for role in GIVEN_ROLES],
+        roles=[role.value for role in ASSIGNABLE_ROLES],
         **shown,
         **limit_context(),
         **telling,
@@ -130,7 +130,7 @@ def _change_plan(session: Session, account: Account, form: Form, admin: Account)
 
 def _change_role(session: Session, account: Account, form: Form, admin: Account) -> str:
     reason = _reason(form)
-    role = form.chosen("role", [one.value for one in GIVEN_ROLES])
+    role = form.chosen("role", [one.value for one in ASSIGNABLE_ROLES])
     if Role.ADMIN in {account.role, role}:
         form.confirmed()
     form.finish()

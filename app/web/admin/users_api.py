@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from app.models import Account, Role, Rule
 from app.services.administration import users
-from app.services.administration.users import Order, Picture, Wanted
+from app.services.administration.users import UserDetail, UserFilter, UserOrder
 from app.services.plans import plans, quotas
-from app.services.plans.plans import Held
+from app.services.plans.plans import CurrentPlan
 from app.services.plans.quotas import Quota
 from app.web.admin.schemas import (
     REASON_LIMIT,
@@ -47,10 +47,10 @@ def get_users(
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
     """Return a page of the accounts that fit all of what is asked."""
-    wanted = Wanted(email=q, role=role, plan=plan, blocked=blocked)
+    wanted = UserFilter(email=q, role=role, plan=plan, blocked=blocked)
     with site.database.read() as session:
-        found = users.search(session, wanted, order=Order(sort), limit=limit, offset=offset)
-    rows = [_facts(row.account, row.held, row.quota) for row in found.rows]
+        found = users.search(session, wanted, order=UserOrder(sort), limit=limit, offset=offset)
+    rows = [_facts(row.account, row.current_plan, row.quota) for row in found.rows]
     return json_answer({"users": rows, "total": found.total})
 
 
@@ -58,7 +58,7 @@ def get_users(
 def get_user(site: SiteOfRequest, _admin: CurrentAdmin, user_id: str) -> Response:
     """Return an account by its id or e-mail address, with all that an administrator may change."""
     with site.database.read() as session:
-        seen = users.picture(session, users.named(session, user_id))
+        seen = users.detail(session, users.named(session, user_id))
     return json_answer(_whole(seen))
 
 
@@ -156,23 +156,23 @@ def post_reset(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: Res
 
 
 def _answer(session: Session, account: Account, *, status: int = 200) -> Response:
-    return json_answer(_whole(users.picture(session, account)), status=status)
+    return json_answer(_whole(users.detail(session, account)), status=status)
 
 
-def _facts(account: Account, held: Held, quota: Quota) -> dict[str, Any]:
+def _facts(account: Account, current_plan: CurrentPlan, quota: Quota) -> dict[str, Any]:
     return {
         "id": account.id,
         "email": account.email,
         "role": account.role.value,
         "blocked_at": written(account.blocked_at),
         "created_at": written(account.created_at),
-        "plan": held.name,
-        "plan_ends_at": written(held.ends_at),
-        "quotas": {Rule.TUTOR_MESSAGES.value: quota.facts},
+        "plan": current_plan.name,
+        "plan_ends_at": written(current_plan.ends_at),
+        "quotas": {Rule.TUTOR_MESSAGES.value: quota.to_json()},
     }
 
 
-def _whole(seen: Picture) -> dict[str, Any]:
+def _whole(seen: UserDetail) -> dict[str, Any]:
     extra = [
         {
             "id": one.id,
@@ -194,7 +194,7 @@ def _whole(seen: Picture) -> dict[str, Any]:
         for one in seen.history
     ]
     return {
-        **_facts(seen.account, seen.held, seen.quota),
+        **_facts(seen.account, seen.current_plan, seen.quota),
         "limits": limits_facts(seen.limits),
         "overrides": limits_facts(seen.overrides),
         "extra": extra,

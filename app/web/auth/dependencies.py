@@ -18,7 +18,7 @@ from app.errors import AccountBlocked, Forbidden, NotSignedIn, ScopeMissing
 from app.models import Account, Role
 from app.services.accounts import access as account_access
 from app.services.accounts.access import Access, Scope
-from app.services.accounts.authentication import Arrival
+from app.services.accounts.authentication import BrowserContext
 from app.web.accounts.known_devices import remember_device
 from app.web.http import viewer
 from app.web.http.site import Site, SiteOfRequest
@@ -46,9 +46,9 @@ class Visitor:
     """Whether the account has a row: who has sent nothing yet has none."""
 
     @property
-    def arrival(self) -> Arrival:
+    def arrival(self) -> BrowserContext:
         """The browser, for the services that sign it in."""
-        return Arrival(account_id=self.account.id, browser_id=self.browser_id, name=self.browser)
+        return BrowserContext(account_id=self.account.id, browser_id=self.browser_id, name=self.browser)
 
     def remember(self, response: Response) -> None:
         """Set the cookie of a new guest."""
@@ -180,13 +180,13 @@ def _passer_by(site: SiteOfRequest, request: Request) -> Account | None:
     return find_account(site.database, request)
 
 
-def _arrival(site: SiteOfRequest, request: Request) -> Arrival:
+def _arrival(site: SiteOfRequest, request: Request) -> BrowserContext:
     """Return the browser that signs in or up. One that is signed in to a blocked account may go to another."""
     try:
         access = find_access(site.database, request)
     except AccountBlocked:
         access = None
-    return Arrival(
+    return BrowserContext(
         account_id=access.account.id if access else None,
         browser_id=access.browser.id if access and access.browser else None,
         name=request.headers.get("user-agent", ""),
@@ -206,5 +206,5 @@ CurrentAccount = Annotated[Account, Depends(_account)]
 CurrentInstructor = Annotated[Account, Depends(_instructor)]
 CurrentAdmin = Annotated[Account, Depends(_admin)]
 CurrentVisitor = Annotated[Visitor, Depends(_visitor)]
-CurrentArrival = Annotated[Arrival, Depends(_arrival)]
+CurrentArrival = Annotated[BrowserContext, Depends(_arrival)]
 PasserBy = Annotated[Account | None, Depends(_passer_by)]

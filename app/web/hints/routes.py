@@ -59,7 +59,7 @@ def post_next_hint(
     When all are open, the answer is the last one.
     """
     with site.database.write() as session:
-        hint = hints.open_hint(session, account=account, exercise_id=exercise_id, rung=body.rung if body else None)
+        hint = hints.open_hint(session, account=account, exercise_id=exercise_id, number=body.rung if body else None)
     return json_answer(_facts(hint))
 
 
@@ -72,8 +72,8 @@ def post_next_hint(
 def get_hints(site: SiteOfRequest, account: CurrentAccount, exercise_id: str) -> Response:
     """Return the hints that this account has opened, in order."""
     with site.database.read() as session:
-        ladder = hints.ladder_of(session, account=account, exercise_id=exercise_id, report=None)
-    left = ladder.rungs - len(ladder.opened)
+        ladder = hints.hints_of(session, account=account, exercise_id=exercise_id, report=None)
+    left = ladder.total - len(ladder.opened)
     return json_answer({"hints": [_facts(one) for one in ladder.opened], "left": left})
 
 
@@ -89,7 +89,7 @@ def post_hint(
 ) -> Response:
     """Open a hint from the page: answer with the ladder, or go back to the page."""
     with site.database.write() as session:
-        hints.open_hint(session, account=visitor.account, exercise_id=exercise_id, rung=rung, offered=offered)
+        hints.open_hint(session, account=visitor.account, exercise_id=exercise_id, number=rung, offered=offered)
         shown = ladder_context(session, visitor.account, exercise_id)
     if request.headers.get("hx-request") == "true":
         answer: Response = site.pages.page(
@@ -118,13 +118,13 @@ def get_use(site: SiteOfRequest, _instructor: CurrentInstructor, exercise_id: st
 def ladder_context(session: Session, account: Account, exercise_id: str) -> dict[str, Any]:
     """Return what the page shows of the ladder: what is open, and what to offer. Raises NotFound."""
     _, report = last_attempt(session, account, exercise_id)
-    ladder = hints.ladder_of(session, account=account, exercise_id=exercise_id, report=report)
+    ladder = hints.hints_of(session, account=account, exercise_id=exercise_id, report=report)
     failed = report is not None and report.get("verdict") not in {None, "passed"}
     return {
         "ladder": {
-            "rungs": ladder.rungs,
-            "opened": [{"rung": one.rung, "html": render_markdown(one.text, anchors=False)} for one in ladder.opened],
-            "fitting": ladder.fitting,
+            "rungs": ladder.total,
+            "opened": [{"rung": one.number, "html": render_markdown(one.text, anchors=False)} for one in ladder.opened],
+            "fitting": ladder.suggested,
             "fits": ladder.fits_diagnosis and failed,
             "offered": failed,
         }
@@ -132,4 +132,4 @@ def ladder_context(session: Session, account: Account, exercise_id: str) -> dict
 
 
 def _facts(hint: Hint) -> dict[str, Any]:
-    return {"rung": hint.rung, "text": hint.text, "left": hint.left}
+    return {"rung": hint.number, "text": hint.text, "left": hint.left}

@@ -1,4 +1,4 @@
-"""What every request can reach: the database, the queue, the bells and the pages of one running site."""
+"""What every request can reach: the database, the queue, the wakeups and the pages of one running site."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -16,7 +16,7 @@ from app.clients.tutor.hosted import hosted_engine
 from app.db import Database
 from app.metrics import UNWRITTEN, WRITE_EVERY_S
 from app.services import metrics
-from app.services.grading.backend import bells_for, queue_for
+from app.services.grading.backend import queue_for, wakeups_for
 from app.services.keyed_hash import keyed_hash_for
 from app.services.plans.daily_limits import allowances_of
 from app.services.tutor.offline.engine import RetrievalEngine
@@ -45,8 +45,8 @@ class Site:
         self.settings = settings
         self.database = Database(settings.database_url, connections=settings.database_connections)
         self.queue = queue_for(settings, self.database)
-        self.bells = bells_for(settings, self.database)
-        self.bell = self.bells.web_bell()
+        self.wakeups = wakeups_for(settings, self.database)
+        self.subscriptions = self.wakeups.subscriptions()
         self.pages = Pages()
         self.rates = Rates()
         self.allowances = allowances_of(settings)
@@ -66,16 +66,16 @@ class Site:
 
     def is_getting_ready(self) -> bool:
         """Say whether nobody can grade yet, because the workers are still being started, as far as one can know."""
-        return not self.bells.workers_listen()
+        return not self.wakeups.workers_listen()
 
     def leave(self) -> None:
         """End all waits. Call it in the event loop."""
         self.is_leaving = True
-        self.bell.ring_all("leaving")
+        self.subscriptions.notify_all("leaving")
 
     def _read_places(self) -> dict[str, int]:
         with self.database.read() as session:
-            return self.queue.places(session)
+            return self.queue.positions(session)
 
     def post_quietly(self, mails: Iterable[Mail]) -> None:
         """
@@ -102,7 +102,7 @@ class Site:
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
         """Listen to the bell as long as the site is served."""
-        async with self.bell:
+        async with self.subscriptions:
             writing = asyncio.create_task(self._write_figures_for_ever())
             yield
             writing.cancel()

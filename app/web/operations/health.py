@@ -34,7 +34,7 @@ def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
         site,
         "admin/health.html",
         now=now,
-        walls=workers.by_wall(now.walls),
+        walls=workers.by_layer(now.walls),
         counted=in_words(now, totals),
         mail_server=_mail_server(site),
         outbox=site.settings.outbox_dir,
@@ -69,7 +69,7 @@ def readyz(site: SiteOfRequest) -> Response:
         with site.database.read() as session:
             catalogue.list_lessons(session)
             there = workers.present(session)
-            walls, slots = workers.weakest_walls(there), sum(one.slots for one in there)
+            walls, slots = workers.weakest_layers(there), sum(one.slots for one in there)
             waiting, oldest_s = site.queue.depth(session), metrics.waited_s(session, site.queue)
     except SQLAlchemyError:
         return document(_NOT_READY)

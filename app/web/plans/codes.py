@@ -45,8 +45,8 @@ def post_redemption(*, site: SiteOfRequest, request: Request, account: CurrentAc
     """Give one’s own account the plan that a code stands for. Each code works once."""
     _count_try(site, request, account)
     with site.database.write() as session:
-        held = codes.redeem(session, account, body.code)
-    return json_answer({"plan": held.name, "plan_ends_at": written(held.ends_at)})
+        current_plan = codes.redeem(session, account, body.code)
+    return json_answer({"plan": current_plan.name, "plan_ends_at": written(current_plan.ends_at)})
 
 
 @router.get("/account/plan", include_in_schema=False)

@@ -11,7 +11,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.models import Account, SubmissionKind
 from app.services.submissions import submissions
-from app.services.submissions.submissions import Sending
+from app.services.submissions.submissions import SubmissionOrigin
 from app.web.auth.dependencies import CurrentAccount
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import network_of
@@ -137,7 +137,7 @@ def store(
         AppError: whatever `app.services.submissions.submissions.submit` refuses.
     """
     network = site.keyed_hash.of("network", network_of(request))
-    sending = Sending(network=network, allowed=site.allowances)
+    origin = SubmissionOrigin(network=network, allowed=site.allowances)
     with site.database.write() as session:
         submission = submissions.submit(
             session,
@@ -147,11 +147,11 @@ def store(
             kind=kind,
             idempotency_key=key,
             queue=site.queue,
-            sending=sending,
+            origin=origin,
         )
         state = submissions.state_of(session, account=account, submission_id=submission.id, queue=site.queue)
     log.info("submission stored", submission=state["id"], kind=kind.value)
-    site.bells.ring_workers()  # after the commit: a worker that looks sooner finds nothing
+    site.wakeups.notify_workers()  # after the commit: a worker that looks sooner finds nothing
     return state
 
 

@@ -66,11 +66,13 @@ async def follow(site: Site, account: Account, submission_id: str) -> AsyncGener
         NotFound: there is none, or it is another's.
     """
     pause_s = LOOK_AGAIN_S
-    with site.bell.subscribe(submission_id) as ticket:  # before the first look, so that no change slips by
+    with site.subscriptions.subscribe(
+        submission_id
+    ) as subscription:  # before the first look, so that no change slips by
         told = await _look(site, account, submission_id)
         yield told
         while told["state"] != "graded":
-            rung = await ticket.wait(pause_s)
+            rung = await subscription.wait(pause_s)
             if site.is_leaving:
                 return  # with no last look: hundreds of them at once would take too long
             state = await _newer(site, account, told, rung=rung is not None)

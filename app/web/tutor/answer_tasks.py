@@ -27,9 +27,9 @@ from app.services.exercises import catalogue
 from app.services.process_identity import this_process
 from app.services.tutor import context as contexts
 from app.services.tutor import ledger
-from app.services.tutor.context import Prepared
-from app.services.tutor.leak_guard.stream_filter import Watch, guarded
-from app.services.tutor.ledger import Answer, Reservation, Wish
+from app.services.tutor.context import PreparedAnswer
+from app.services.tutor.leak_guard.stream_filter import LeakFilter, guarded
+from app.services.tutor.ledger import CompleteAnswer, MessageRequest, Reservation
 
 log = structlog.get_logger()
 P = ParamSpec("P")
@@ -179,9 +179,11 @@ class AnswerDesk:
         with self._database.read() as session:
             version_id = catalogue.current(session, exercise_id).version_id
         with self._database.write() as session:
-            return ledger.reserve(session, account, Wish(version_id, client_message_id, question), owner=self._owner)
+            return ledger.reserve(
+                session, account, MessageRequest(version_id, client_message_id, question), owner=self._owner
+            )
 
-    def _prepare(self, account: Account, exercise_id: str, question: str) -> Prepared:
+    def _prepare(self, account: Account, exercise_id: str, question: str) -> PreparedAnswer:
         with self._database.read() as session:
             return contexts.prepare(session, account, exercise_id, question)
 
@@ -193,7 +195,7 @@ class AnswerDesk:
                 prepared = await to_thread.run_sync(self._prepare, *asked)
                 engine, tokens = await self._choose(reservation, prepared.context)
                 text, sources, tokens = await self._write(answering, engine, prepared, most=tokens)
-            kept = Answer(text, [_source(one) for one in sources], engine.name, tokens)
+            kept = CompleteAnswer(text, [_source(one) for one in sources], engine.name, tokens)
             reason = "" if await self._in_write(ledger.settle, reservation, kept) else "late"
         except EngineFailed as failed:
             reason = failed.reason
@@ -232,11 +234,11 @@ class AnswerDesk:
         return self._fallback, 0
 
     async def _write(
-        self, answering: Answering, engine: TutorEngine, prepared: Prepared, *, most: int
+        self, answering: Answering, engine: TutorEngine, prepared: PreparedAnswer, *, most: int
     ) -> tuple[str, tuple[Passage, ...], int]:
         """Let the engine write, under the guard's eyes; the text, its sources, what it cost. Raises EngineFailed."""
         text, sources, tokens = "", tuple[Passage, ...](), most
-        watch = Watch(prepared.reference, prepared.allowed, REPLACEMENT)
+        watch = LeakFilter(prepared.protected, prepared.visible, REPLACEMENT)
         async with aclosing(guarded(engine.answer(prepared.context), watch)) as pieces:
             async for piece in pieces:
                 text += piece.text

@@ -123,7 +123,7 @@ def _answer(site: Site, account: Account, message_id: str) -> dict[str, Any]:
     with site.database.read() as session:
         message = ledger.mine(session, account=account, message_id=message_id)
         quota = quotas.quota_of(session, account, Rule.TUTOR_MESSAGES)
-    return {"id": message.id, "answer": message.answer, "sources": message.sources, "quota": quota.facts}
+    return {"id": message.id, "answer": message.answer, "sources": message.sources, "quota": quota.to_json()}
 
 
 @router.post("/exercises/{exercise_id}/tutor", include_in_schema=False)

@@ -10,8 +10,8 @@ from app.db import Database
 from app.errors import AccountExists, EmailRefused, NotFound, RoleRefused
 from app.models import Account, ApiToken, BrowserSession, Role
 from app.services.accounts.access import (
-    account_for_bearer,
-    account_for_cookie,
+    access_by_bearer,
+    access_by_cookie,
     add_user,
     create_guest,
     create_token,
@@ -23,17 +23,17 @@ def test_guest_is_known_by_the_cookie(database: Database) -> None:
     with database.write() as session:
         guest, cookie = create_guest(session)
     with database.read() as session:
-        found = account_for_cookie(session, cookie)
+        found = access_by_cookie(session, cookie)
     assert found is not None
-    assert (found.id, found.role, found.email) == (guest.id, Role.GUEST, None)
+    assert (found.account.id, found.account.role, found.account.email) == (guest.id, Role.GUEST, None)
 
 
 @pytest.mark.parametrize("cookie", ["", "unknown", "é\udce9\0"])
 def test_unknown_cookie_is_nobodys(database: Database, cookie: str) -> None:
     """Whatever a browser sends, the answer is an account or none."""
     with database.read() as session:
-        assert account_for_cookie(session, cookie) is None
-        assert account_for_bearer(session, cookie) is None
+        assert access_by_cookie(session, cookie) is None
+        assert access_by_bearer(session, cookie) is None
 
 
 @pytest.mark.parametrize("ended", ["expires_at", "revoked_at"])
@@ -42,7 +42,7 @@ def test_ended_session_is_nobodys(database: Database, ended: str) -> None:
     with database.write() as session:
         _, cookie = create_guest(session)
         session.execute(update(BrowserSession).values({ended: utc_now() - timedelta(seconds=1)}))
-        assert account_for_cookie(session, cookie) is None
+        assert access_by_cookie(session, cookie) is None
 
 
 def test_token_opens_its_account_until_revoked(database: Database) -> None:
@@ -50,11 +50,12 @@ def test_token_opens_its_account_until_revoked(database: Database) -> None:
     with database.write() as session:
         ada = add_user(session, email="ada@example.org", role="student")
         token = create_token(session, email=" Ada@Example.org ")
-        found = account_for_bearer(session, token)
+        found = access_by_bearer(session, token)
         assert token.startswith("kel_")
-        assert found is ada
+        assert found is not None
+        assert found.account is ada
         session.execute(update(ApiToken).values(revoked_at=utc_now()))
-        assert account_for_bearer(session, token) is None
+        assert access_by_bearer(session, token) is None
 
 
 def test_secrets_are_stored_only_as_hashes(database: Database) -> None:

@@ -36,7 +36,7 @@ from app.models import (
 )
 from app.services.accounts.access import (
     access_by_bearer,
-    account_for_cookie,
+    access_by_cookie,
     account_for_link,
     add_token,
     add_user,
@@ -47,13 +47,13 @@ from app.services.accounts.access import (
     open_session,
 )
 from app.services.accounts.authentication import (
-    Arrival,
+    BrowserContext,
     confirm,
-    enter,
-    enter_by_password,
     has_admin,
     make_first_admin,
     reset_password,
+    sign_in,
+    sign_in_by_password,
     sign_up,
 )
 from app.services.grading.queue import LeaseQueue
@@ -104,7 +104,7 @@ def fill(database: Database, account: Account, version: ExerciseVersion, queue: 
             [
                 Draft(account_id=account.id, exercise_id=EXERCISE, name="tab", text="unsent = 1", version=1),
                 HintOpening(
-                    account_id=account.id, exercise_version_id=version.id, rung=1, attempt=0, offered=False
+                    account_id=account.id, exercise_version_id=version.id, number=1, attempts_before=0, offered=False
                 ),
                 message(account, version, "first", grant_id=grant.id),
                 LimitOverride(
@@ -129,7 +129,7 @@ def test_guest_who_signs_up_keeps_the_work(database: Database, guest: Account, s
     """It is the same account, so all that refers to it stays."""
     send(account=guest)
     with database.write() as session:
-        account = sign_up(session, Arrival(account_id=guest.id), email=ADA, password_hash="h")  # noqa: S106
+        account = sign_up(session, BrowserContext(account_id=guest.id), email=ADA, password_hash="h")  # noqa: S106
         assert (account.id, account.role, account.email) == (guest.id, Role.STUDENT, ADA)
         assert len(history(session, account=account, exercise_id=EXERCISE)) == 1
 
@@ -139,22 +139,24 @@ def test_cookie_of_before_opens_nothing_after(database: Database) -> None:
     with database.write() as session:
         guest, planted = create_guest(session)
         _, token = add_token(session, guest)
-        browser = session.scalars(select(BrowserSession)).one()
-        arrival = Arrival(account_id=guest.id, browser_id=browser.id)
-        account = sign_up(session, arrival, email=ADA, password_hash=None)
-        cookie = enter(session, account, arrival)
-        assert account_for_cookie(session, planted) is None
+        stored = session.scalars(select(BrowserSession)).one()
+        browser = BrowserContext(account_id=guest.id, browser_id=stored.id)
+        account = sign_up(session, browser, email=ADA, password_hash=None)
+        cookie = sign_in(session, account, browser)
+        assert access_by_cookie(session, planted) is None
         assert access_by_bearer(session, token) is None
-        assert account_for_cookie(session, cookie) is account
+        access = access_by_cookie(session, cookie)
+        assert access is not None
+        assert access.account is account
 
 
 def test_two_sign_ups_with_one_address_make_one_account(database: Database) -> None:
-    """At the same instant, too: the second is told that the address has an account."""
+    """Concurrently, too: the second learns that the address has an account."""
 
     def one(_: int) -> str:
         try:
             with database.write() as session:
-                return sign_up(session, Arrival(), email=ADA, password_hash="h").id  # noqa: S106
+                return sign_up(session, BrowserContext(), email=ADA, password_hash="h").id  # noqa: S106
         except EmailTaken:
             return "taken"
 
@@ -171,7 +173,7 @@ def test_guest_who_signs_in_brings_the_work(
     """Everything of the guest becomes the account's, and the guest is no more."""
     fill(database, guest, version, queue)
     with database.write() as session:
-        enter(session, session.get_one(Account, ada.id), Arrival(account_id=guest.id))
+        sign_in(session, session.get_one(Account, ada.id), BrowserContext(account_id=guest.id))
     with database.read() as session:
         assert session.get(Account, guest.id) is None
         for model in (Submission, HintOpening, TutorMessage, Grant, LimitOverride, AccountPlan, UsageCounter):
@@ -189,11 +191,11 @@ def test_what_both_have_stays_the_accounts(
                 session, account=account, exercise_id=EXERCISE, source=account.id, queue=queue, idempotency_key="key"
             )
             opening = HintOpening(
-                account_id=account.id, exercise_version_id=version.id, rung=1, attempt=0, offered=False
+                account_id=account.id, exercise_version_id=version.id, number=1, attempts_before=0, offered=False
             )
             session.add_all([opening, message(account, version, "same")])
     with database.write() as session:
-        enter(session, session.get_one(Account, ada.id), Arrival(account_id=guest.id))
+        sign_in(session, session.get_one(Account, ada.id), BrowserContext(account_id=guest.id))
     with database.read() as session:
         sent = session.execute(select(Submission.source, Submission.idempotency_key)).all()
         assert {tuple(row) for row in sent} == {(ada.id, "key"), (guest.id, None)}
@@ -215,7 +217,7 @@ def test_nobody_gets_messages_by_trying_as_a_guest_first(
         epochs = {"lifetime": 0, "2026-11": 5}
         session.add(message(guest, version, "m", state=MessageState.RESERVED, epochs=epochs))
     with database.write() as session:
-        enter(session, session.get_one(Account, ada.id), Arrival(account_id=guest.id))
+        sign_in(session, session.get_one(Account, ada.id), BrowserContext(account_id=guest.id))
     with database.read() as session:
         counter = session.scalars(select(UsageCounter)).one()
         assert (counter.account_id, counter.used, counter.epoch) == (ada.id, 50, 3)
@@ -239,7 +241,7 @@ def test_work_passes_from_guests_alone(database: Database, ada: Account, guest: 
 def test_somebody_elses_account_is_never_merged(database: Database, ada: Account, account: Account) -> None:
     """Only a guest's work moves: who signs in over another account leaves it as it is."""
     with database.write() as session:
-        enter(session, session.get_one(Account, ada.id), Arrival(account_id=account.id))
+        sign_in(session, session.get_one(Account, ada.id), BrowserContext(account_id=account.id))
         assert session.get(Account, account.id) is not None
 
 
@@ -252,10 +254,10 @@ def test_blocked_account_can_do_nothing(database: Database, ada: Account) -> Non
         mailed = {purpose: make_link(session, blocked, purpose=purpose, email=ADA) for purpose in LinkPurpose}
         blocked.blocked_at = utc_now()
     ways: list[Callable[..., object]] = [
-        lambda session: account_for_cookie(session, cookie),
+        lambda session: access_by_cookie(session, cookie),
         lambda session: access_by_bearer(session, token),
         lambda session: account_for_link(session, link),
-        lambda session: enter_by_password(session, ada, Arrival()),
+        lambda session: sign_in_by_password(session, ada, BrowserContext()),
         lambda session: reset_password(session, mailed[LinkPurpose.RESET], password_hash="h"),  # noqa: S106
         lambda session: confirm(session, mailed[LinkPurpose.CONFIRM]),
     ]
@@ -269,7 +271,7 @@ def test_password_that_was_changed_meanwhile_lets_nobody_in(database: Database, 
     with database.write() as session:
         session.get_one(Account, ada.id).password_hash = "another"  # noqa: S105
     with pytest.raises(SignInRefused), database.write() as session:
-        enter_by_password(session, ada, Arrival())
+        sign_in_by_password(session, ada, BrowserContext())
 
 
 def test_reset_works_once_and_ends_all_sessions(database: Database, ada: Account) -> None:
@@ -279,7 +281,7 @@ def test_reset_works_once_and_ends_all_sessions(database: Database, ada: Account
         cookie, link = open_session(session, account), make_link(session, account, purpose=LinkPurpose.RESET)
     with database.write() as session:
         reset_password(session, link, password_hash="new")  # noqa: S106
-        assert account_for_cookie(session, cookie) is None
+        assert access_by_cookie(session, cookie) is None
     with pytest.raises(MailLinkSpent), database.write() as session:
         reset_password(session, link, password_hash="newer")  # noqa: S106
 
@@ -309,12 +311,12 @@ def test_address_that_was_taken_meanwhile_is_not_confirmed(database: Database, a
 
 
 def test_there_is_one_first_administrator(database: Database) -> None:
-    """Of several at the same instant one is made, and it is in the audit log."""
+    """Of several concurrent ones one is made, and it is in the audit log."""
 
     def one(number: int) -> bool:
         try:
             with database.write() as session:
-                make_first_admin(session, Arrival(), email=f"root{number}@example.org", password_hash="h")  # noqa: S106
+                make_first_admin(session, BrowserContext(), email=f"root{number}@example.org", password_hash="h")  # noqa: S106
         except NotFound:
             return False
         return True

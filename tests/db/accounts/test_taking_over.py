@@ -11,7 +11,7 @@ from app.services.accounts.authentication import reset_password
 from app.services.personal_data import delete_account
 from app.services.process_identity import this_process
 from app.services.tutor import ledger
-from app.services.tutor.ledger import Wish
+from app.services.tutor.ledger import MessageRequest
 
 ADDRESS = "victim@example.org"
 
@@ -39,7 +39,7 @@ def test_deleted_account_leaves_no_tokens_reserved(database: Database, version: 
         account = Account(role=Role.GUEST)
         session.add(account)
         session.flush()
-        reservation = ledger.reserve(session, account, Wish(version.id, "one", "why?"), owner=this_process())
+        reservation = ledger.reserve(session, account, MessageRequest(version.id, "one", "why?"), owner=this_process())
         assert ledger.reserve_tokens(session, reservation, most=600)
     with database.write() as session:
         delete_account(session, account.id)

@@ -26,7 +26,7 @@ def record(database: Database, action: str, subject: str = "ada@example.org", re
 def found(database: Database, **wanted: object) -> list[str]:
     """Return the actions of the entries that are found."""
     with database.read() as session:
-        return [one.action for one in audit.find(session, AuditFilter(**wanted), limit=9)]  # type: ignore[arg-type]
+        return [one.action for one in audit.search(session, AuditFilter(**wanted), limit=9)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("change", ["UPDATE audit_entry SET reason = 'another'", "DELETE FROM audit_entry"])
@@ -73,10 +73,10 @@ def test_entries_come_in_pages_that_new_ones_do_not_move(database: Database) -> 
     for number in range(5):
         record(database, f"user.{number}")
     with database.read() as session:
-        page = audit.find(session, AuditFilter(), limit=2)
+        page = audit.search(session, AuditFilter(), limit=2)
     record(database, "user.new")
     with database.read() as session:
-        rest = audit.find(session, AuditFilter(), limit=9, after=audit.entry(session, page[-1].id))
+        rest = audit.search(session, AuditFilter(), limit=9, after=audit.entry(session, page[-1].id))
         with pytest.raises(NotFound):
             audit.entry(session, "no such")
     assert [one.action for one in [*page, *rest]] == ["user.4", "user.3", "user.2", "user.1", "user.0"]
@@ -86,7 +86,7 @@ def test_reason_is_plain_text(database: Database) -> None:
     """What PostgreSQL cannot store is left out."""
     record(database, "user.role", reason=" a\0b\n")
     with database.read() as session:
-        assert audit.find(session, AuditFilter(), limit=1)[0].reason == "a b"
+        assert audit.search(session, AuditFilter(), limit=1)[0].reason == "a b"
 
 
 def test_ceilings_of_the_tutor_are_changed_and_recorded(database: Database) -> None:
@@ -100,7 +100,7 @@ def test_ceilings_of_the_tutor_are_changed_and_recorded(database: Database) -> N
                 policy.set_policy(session, wrong, by=None)
     with database.read() as session:
         assert policy.policy_of(session) == Policy(50_000, 10)
-        (entry,) = audit.find(session, AuditFilter(), limit=5)
+        (entry,) = audit.search(session, AuditFilter(), limit=5)
     assert (entry.before, entry.after) == (
         {"month_token_ceiling": 0, "failures_per_day": 30},
         {"month_token_ceiling": 50_000, "failures_per_day": 10},

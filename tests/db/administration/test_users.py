@@ -14,7 +14,7 @@ from app.models import Account, Period, Role, Rule
 from app.services import audit
 from app.services.accounts import access
 from app.services.administration import near_limit, users
-from app.services.administration.users import Order, Wanted
+from app.services.administration.users import UserFilter, UserOrder
 from app.services.audit import AuditFilter
 from app.services.plans import plans, quotas
 from app.services.plans.plans import Limit
@@ -23,7 +23,7 @@ NewAccount = Callable[..., Account]
 MESSAGES = Rule.TUTOR_MESSAGES
 
 
-def emails(database: Database, wanted: Wanted, **page: int) -> list[str | None]:
+def emails(database: Database, wanted: UserFilter, **page: int) -> list[str | None]:
     """Return the addresses of the users that are found."""
     with database.read() as session:
         found = users.search(session, wanted, **({"limit": 10} | page))  # type: ignore[arg-type]
@@ -37,23 +37,23 @@ def test_users_are_found_by_address_role_plan_and_block(database: Database, new_
         access.create_guest(session)
         plans.give_plan(session, three, "pro", by=None)
         users.block(session, users.named(session, one.id), by=None)
-    assert emails(database, Wanted()) == [one.email, two.email, three.email]
-    assert emails(database, Wanted(email=" PERSON2@ex")) == [two.email]
-    assert emails(database, Wanted(email="%")) == []
-    assert emails(database, Wanted(email="person\0" + "1")) == [one.email]
-    assert emails(database, Wanted(role=Role.STUDENT)) == [one.email, three.email]
-    assert emails(database, Wanted(role=Role.GUEST)) == [None]
-    assert emails(database, Wanted(plan="pro")) == [three.email]
-    assert emails(database, Wanted(plan="free")) == [one.email, two.email]
-    assert emails(database, Wanted(blocked=True)) == [one.email]
-    assert emails(database, Wanted(blocked=False, role=Role.STUDENT)) == [three.email]
+    assert emails(database, UserFilter()) == [one.email, two.email, three.email]
+    assert emails(database, UserFilter(email=" PERSON2@ex")) == [two.email]
+    assert emails(database, UserFilter(email="%")) == []
+    assert emails(database, UserFilter(email="person\0" + "1")) == [one.email]
+    assert emails(database, UserFilter(role=Role.STUDENT)) == [one.email, three.email]
+    assert emails(database, UserFilter(role=Role.GUEST)) == [None]
+    assert emails(database, UserFilter(plan="pro")) == [three.email]
+    assert emails(database, UserFilter(plan="free")) == [one.email, two.email]
+    assert emails(database, UserFilter(blocked=True)) == [one.email]
+    assert emails(database, UserFilter(blocked=False, role=Role.STUDENT)) == [three.email]
 
 
 def test_users_come_in_pages_and_in_order(database: Database, new_account: NewAccount) -> None:
     """With how many there are in all."""
     made = [new_account().email for _ in range(5)]
     with database.read() as session:
-        found = users.search(session, Wanted(), order=Order.NEWEST, limit=2, offset=1)
+        found = users.search(session, UserFilter(), order=UserOrder.NEWEST, limit=2, offset=1)
     assert ([row.account.email for row in found.rows], found.total) == ([made[3], made[2]], 5)
 
 
@@ -75,9 +75,13 @@ def test_picture_of_a_user_is_whole(database: Database, account: Account) -> Non
         plans.give_extra(session, account, MESSAGES, amount=2, by=None)
         quotas.take(session, account, MESSAGES)
     with database.read() as session:
-        seen = users.picture(session, account)
+        seen = users.detail(session, account)
     assert [one.plan_name for one in seen.history] == ["free", "pro"]
-    assert (seen.held.name, seen.overrides[MESSAGES].amount, [one.amount for one in seen.grants]) == ("free", 5, [2])
+    assert (seen.current_plan.name, seen.overrides[MESSAGES].amount, [one.amount for one in seen.grants]) == (
+        "free",
+        5,
+        [2],
+    )
     assert (seen.quota.used, seen.quota.left, seen.submissions) == (1, 6, 0)
 
 
@@ -88,7 +92,7 @@ def test_role_is_changed_and_recorded(database: Database, account: Account, new_
         users.set_role(session, users.named(session, account.id), "instructor", by=admin, reason="teaches now")
     with database.read() as session:
         assert users.named(session, account.id).role is Role.INSTRUCTOR
-        (entry,) = audit.find(session, AuditFilter(), limit=5)
+        (entry,) = audit.search(session, AuditFilter(), limit=5)
     assert (entry.action, entry.actor, entry.before, entry.after, entry.reason) == (
         "user.role", admin.email, {"role": "student"}, {"role": "instructor"}, "teaches now",
     )  # fmt: skip
@@ -99,7 +103,7 @@ def test_change_that_changes_nothing_is_not_recorded(database: Database, account
     with database.write() as session:
         users.set_role(session, account, "student", by=None)
         users.unblock(session, account, by=None)
-        assert audit.find(session, AuditFilter(), limit=5) == []
+        assert audit.search(session, AuditFilter(), limit=5) == []
 
 
 def test_role_that_does_not_exist_is_refused(database: Database, account: Account) -> None:
@@ -123,9 +127,12 @@ def test_block_ends_sessions_and_tokens(database: Database, account: Account) ->
         users.block(session, known, by=None)
         users.unblock(session, known, by=None)
     with database.read() as session:
-        assert access.account_for_bearer(session, token) is None
-        assert access.account_for_cookie(session, cookie) is None
-        assert [entry.action for entry in audit.find(session, AuditFilter(), limit=5)] == ["user.unblock", "user.block"]
+        assert access.access_by_bearer(session, token) is None
+        assert access.access_by_cookie(session, cookie) is None
+        assert [entry.action for entry in audit.search(session, AuditFilter(), limit=5)] == [
+            "user.unblock",
+            "user.block",
+        ]
 
 
 def test_nobody_changes_their_own_role_or_block(database: Database, new_account: NewAccount) -> None:
@@ -156,7 +163,7 @@ def test_last_administrator_can_be_neither_demoted_nor_blocked(database: Databas
 
 
 def test_two_administrators_cannot_demote_each_other(database: Database, new_account: NewAccount) -> None:
-    """At the same instant: one of them stays."""
+    """Concurrently, too: one of them stays."""
     pair = new_account(Role.ADMIN), new_account(Role.ADMIN)
 
     def demote(who: int) -> bool:
@@ -169,7 +176,7 @@ def test_two_administrators_cannot_demote_each_other(database: Database, new_acc
 
     with ThreadPoolExecutor(max_workers=2) as threads:
         assert sorted(threads.map(demote, range(2))) == [False, True]
-    assert len(emails(database, Wanted(role=Role.ADMIN))) == 1
+    assert len(emails(database, UserFilter(role=Role.ADMIN))) == 1
 
 
 def use(database: Database, account: Account, times: int) -> None:

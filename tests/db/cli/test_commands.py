@@ -21,7 +21,7 @@ from app.cli import main
 from app.cli.serve import first_admin_link, warn_of_unsent_letters
 from app.db import Database
 from app.services import audit
-from app.services.accounts.access import access_by_bearer, account_for_bearer, account_for_link
+from app.services.accounts.access import access_by_bearer, account_for_link
 from app.services.audit import AuditFilter
 from app.settings import ROOT, Settings
 from app.web.http.site import Site
@@ -65,9 +65,9 @@ def test_token_is_printed_alone_and_works(data: Path, capsys: pytest.CaptureFixt
     token = capsys.readouterr().out
     assert token == f"{token.strip()}\n"
     with Database(f"sqlite:///{data}/kelolo.db").read() as session:
-        account = account_for_bearer(session, token.strip())
-    assert account is not None
-    assert account.email == "ada@example.org"
+        access = access_by_bearer(session, token.strip())
+    assert access is not None
+    assert access.account.email == "ada@example.org"
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_plan_is_listed_and_given(data: Path, capsys: pytest.CaptureFixture[str]
     assert main(["plan", "set", "ada@example.org", "free", "--data", str(data)]) == 0
     assert capsys.readouterr().out == "ada@example.org has the Free plan without end.\n"
     with Database(f"sqlite:///{data / 'kelolo.db'}").read() as session:
-        entries = audit.find(session, AuditFilter(action="user.plan"), limit=5)
+        entries = audit.search(session, AuditFilter(action="user.plan"), limit=5)
     assert [entry.actor for entry in entries] == ["command line", "command line"]
 
 

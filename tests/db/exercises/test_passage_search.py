@@ -6,7 +6,7 @@ from sqlalchemy import func, select, update
 from app.authoring import Course
 from app.clients.tutor.port import Passage
 from app.db import Database
-from app.models import Passage as PassageRow
+from app.models import PassageRow
 from app.services.exercises.catalogue import import_course
 from app.services.exercises.passage_search import search_passages, store_passages
 from tests.conftest import first_course

@@ -28,7 +28,7 @@ def grade(database: Database, queue: GradingQueue, report: Report) -> Callable[[
         with database.write() as session:
             lease = queue.claim(session, owner="elsewhere/0:1:1")
             assert lease is not None
-            order = recording.begin(session, lease)
+            order = recording.grading_request(session, lease)
             found = Report.from_json(report.to_json() | {"verdict": verdict.value})
             recording.record(session, lease, order, found, queue=queue, worker="elsewhere")
 

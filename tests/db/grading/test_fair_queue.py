@@ -88,7 +88,7 @@ def test_flood_of_guests_does_not_hold_up_a_student(
             for network in ("home", *networks):
                 student = send("mine = 1", account=new_account(), network=network).id
                 with database.read() as session:
-                    assert queue.place(session, student) == 1
+                    assert queue.position(session, student) == 1
                 assert claimed().submission_id == student
     assert refused > 0
 
@@ -131,7 +131,7 @@ def test_guests_have_a_quarter_of_the_queue(
 def test_bounds_of_guests_hold_for_many_at_once(
     database: Database, send: Send, new_account: Callable[..., Account]
 ) -> None:
-    """Twenty guests of one network at the same instant: five are taken in."""
+    """Twenty guests of one network concurrently: five are taken in."""
     guests = [new_account(Role.GUEST) for _ in range(20)]
 
     def try_one(guest: Account) -> bool:

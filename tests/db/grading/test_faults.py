@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import select
 from structlog.testing import capture_logs
 
-from app.clients.wakeups.local_sockets import Bells, Waiting
+from app.clients.wakeups.port import Wakeups, WorkerWakeup
 from app.db import Database
-from app.models import Account, GradingRun, Job, Submission
+from app.models import Account, GradingResult, Job, Submission
 from app.services.grading import recording
-from app.services.grading.queue import MAX_ATTEMPTS, GradingQueue
-from app.worker.sandbox_check import Walls
-from app.worker.slot import FAULTS_BEFORE_NEW_GRADER, Slot, Surroundings
+from app.services.grading.queue import MAX_TRIES, GradingQueue
+from app.worker.sandbox_check import SandboxCheck
+from app.worker.slot import FAULTS_BEFORE_NEW_GRADER, Slot, WorkerContext
 from graders.faults import GraderFault, MachineFault
 from graders.grader import Grader
 from graders.report import Report
@@ -52,28 +52,28 @@ class WorkingSlot(Slot):
 
     def work(self, grader: FaultyGrader) -> bool:
         """Work until nothing waits; whether the slot would go on with this grader."""
-        self._around.stop.clear()
-        nobody = SimpleNamespace(wait=lambda _: self._around.stop.set())
+        self._context.stop.clear()
+        nobody = SimpleNamespace(wait=lambda _: self._context.stop.set())
         with capture_logs():
-            self._work(cast("Grader", grader), cast("Waiting", nobody))
+            self._serve(cast("Grader", grader), cast("WorkerWakeup", nobody))
         return self._faults < FAULTS_BEFORE_NEW_GRADER
 
 
 @pytest.fixture
 def slot(database: Database, queue: GradingQueue) -> WorkingSlot:
-    """Return a slot at the database, that nobody hears."""
-    silent = SimpleNamespace(ring_webs=lambda *_: None, ring_workers=lambda: None)
-    around = Surroundings(
+    """Return a slot at the database, whose wakeups go nowhere."""
+    silent = SimpleNamespace(notify_webs=lambda *_: None, notify_workers=lambda: None)
+    context = WorkerContext(
         database=database,
         queue=queue,
-        bells=cast("Bells", silent),
+        wakeups=cast("Wakeups", silent),
         scratch=Path(),
         owner="another-machine/0/0:1:1",
         stop=Event(),
-        walls=Walls(unsafe=False),
+        sandbox_check=SandboxCheck(unsafe=False),
         ready=lambda: None,
     )
-    return WorkingSlot(around, number=0)
+    return WorkingSlot(context, number=0)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def verdicts(database: Database) -> Callable[[], list[str]]:
     def found() -> list[str]:
         with database.read() as session:
             assert session.scalars(select(Job)).all() == []
-            return list(session.scalars(select(GradingRun.verdict).order_by(GradingRun.finished_at)))
+            return list(session.scalars(select(GradingResult.verdict).order_by(GradingResult.finished_at)))
 
     return found
 
@@ -130,7 +130,7 @@ def test_fault_of_the_machine_is_tried_again_and_calls_for_a_new_grader(
     send()
     send()
     assert not slot.work(grader)
-    assert len(grader.seeds) == FAULTS_BEFORE_NEW_GRADER > MAX_ATTEMPTS
+    assert len(grader.seeds) == FAULTS_BEFORE_NEW_GRADER > MAX_TRIES
 
 
 def test_account_with_many_faults_is_not_tried_again(

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from app.cli import main
 from app.db import Database
-from app.models import GradingRun
+from app.models import GradingResult
 from tests.db.cli.test_commands import EXERCISE, RIGHT, serving
 
 NAME = "0f3c9a7e-from-the-proxy"
@@ -45,7 +45,7 @@ def test_submission_can_be_followed_through_the_logs_and_nothing_of_it_be_read(
     assert stored["submission"] == graded["submission"] == sent
     database = Database(f"sqlite:///{data}/kelolo.db")
     with database.read() as session:
-        assert session.scalar(select(GradingRun.id)) == graded["run"]
+        assert session.scalar(select(GradingResult.id)) == graded["run"]
     database.dispose()
     assert graded["verdict"] == "passed"
     for secret in ("token_emb", "nn.Embedding", token.strip()):

@@ -1,5 +1,6 @@
 """What is lost in the middle of its work, be it a web, a worker or a connection, costs no submission."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +11,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from app.db import Database
-from app.models import Account, ExerciseVersion, GradingRun, Job, Submission
+from app.models import Account, ExerciseVersion, GradingResult, Job, Submission
 from app.services.grading import recording
-from app.services.grading.queue import MAX_ATTEMPTS, GradingQueue, Lease
+from app.services.grading.queue import MAX_TRIES, GradingQueue, Lease
 
 Send = Callable[..., Submission]
 ELSEWHERE = "another-machine/0/0:1:1"
@@ -32,7 +33,7 @@ def test_lost_connection_in_mid_claim_leaves_the_job_to_others(
 
     with pytest.raises(DBAPIError):
         claim_and_break()
-    assert claimed().attempt == 1
+    assert claimed().tries == 1
 
 
 def cut(database: Database, session: Session) -> None:
@@ -52,7 +53,7 @@ import os, signal, sys
 from sqlalchemy import select
 from app.db import Database
 from app.models import Account
-from app.services.submissions import submit
+from app.services.submissions.submissions import submit
 from app.services.grading.backend import queue_for
 from app.settings import Settings
 settings = Settings(database_url=sys.argv[1])
@@ -77,7 +78,8 @@ def test_lost_web_process_leaves_submission_and_job_or_neither(
 ) -> None:
     """A web server killed before its commit stored nothing; killed right after it, the job is there for a worker."""
     url = database.url.render_as_string(hide_password=False)
-    subprocess.run([sys.executable, "-c", SUBMIT_AND_DIE, url, when], check=False)
+    ended = subprocess.run([sys.executable, "-c", SUBMIT_AND_DIE, url, when], check=False)
+    assert ended.returncode == -signal.SIGKILL  # killed where it should be, not ended by a mistake of its own
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == stored
         assert session.scalar(select(func.count()).select_from(Job)) == stored
@@ -93,7 +95,7 @@ def test_poison_job_is_given_up_after_three_lost_workers(
 ) -> None:
     """What takes three workers down with it becomes a fault of ours, counts against nobody, and is not tried again."""
     poison = send()
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(MAX_TRIES):
         assert not claimed().exhausted
         pass_by(31)
     last = claimed()
@@ -101,6 +103,6 @@ def test_poison_job_is_given_up_after_three_lost_workers(
     with database.write() as session:
         recording.give_up(session, last, queue=queue, worker=ELSEWHERE)
     with database.read() as session:
-        run = session.scalars(select(GradingRun)).one()
+        run = session.scalars(select(GradingResult)).one()
         assert (run.submission_id, run.verdict, run.counts) == (poison.id, "grader_fault", False)
         assert session.get(Job, poison.id) is None

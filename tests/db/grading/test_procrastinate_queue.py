@@ -1,4 +1,4 @@
-"""What the queue on PostgreSQL has of its own: procrastinate's rows, its periodic work, and notices at the commit."""
+"""What the queue on PostgreSQL has of its own: procrastinate's rows, periodic work, and wakeups at the commit."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ def claimed(database: Database, queue: ProcrastinateQueue) -> Callable[[], Lease
 
 
 @pytest.fixture
-def ear(database: Database) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+def listener(database: Database) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
     """Give a connection that listens to all channels."""
     address = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     with psycopg.connect(address, autocommit=True) as connection:
@@ -44,9 +44,9 @@ def ear(database: Database) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
         yield connection
 
 
-def heard(ear: psycopg.Connection[tuple[object, ...]], count: int) -> list[str]:
+def received(listener: psycopg.Connection[tuple[object, ...]], count: int) -> list[str]:
     """Return so many messages, or fewer if they do not come."""
-    return [one.payload for one in ear.notifies(timeout=PATIENCE_S, stop_after=count)]
+    return [one.payload for one in listener.notifies(timeout=PATIENCE_S, stop_after=count)]
 
 
 def rows(database: Database, table: str) -> int:
@@ -69,14 +69,14 @@ def test_job_is_undone_with_its_submission(database: Database, queue: Procrastin
     assert rows(database, "jobs") == before
 
 
-def test_bells_ring_at_the_commit_and_not_for_what_was_undone(
+def test_wakeups_are_sent_at_the_commit_and_not_for_what_was_undone(
     database: Database,
     queue: ProcrastinateQueue,
     send: Send,
     claimed: Callable[[], Lease],
-    ear: psycopg.Connection[tuple[object, ...]],
+    listener: psycopg.Connection[tuple[object, ...]],
 ) -> None:
-    """Workers hear of a new job, browsers of each step of their own, and nobody of a transaction that failed."""
+    """Workers learn of a new job, browsers of each step of their own, and nobody of a transaction that failed."""
     with database.write() as session:
         queue.rescue(session)
         session.execute(text("SELECT pg_notify('kelolo_webs', 'undone')"))
@@ -88,7 +88,7 @@ def test_bells_ring_at_the_commit_and_not_for_what_was_undone(
     lease = claimed()
     with database.write() as session:
         queue.finish(session, lease)
-    new, *steps = heard(ear, 6)
+    new, *steps = received(listener, 6)
     assert "job_inserted" in new
     named = [one.removeprefix(submission.id).strip() for one in steps]
     assert named == ["running", "queued", "", "running", "graded"]
@@ -183,6 +183,6 @@ def test_regrade_never_goes_before_a_live_submission(
         queue.enqueue(session, old, kind=JobKind.REGRADE)
     live = [send(f"new = {number}").id for number in range(5)]
     with database.read() as session:
-        told = queue.places(session)
+        told = queue.positions(session)
     order = [claimed().submission_id for _ in range(6)]
     assert order == [*live, old.id] == sorted(told, key=told.__getitem__)

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from app.db import Database
 from app.errors import LeaseLost, QueueFull
 from app.models import Account, Job, JobKind, Submission
-from app.services.grading.queue import MAX_ATTEMPTS, GradingQueue, Lease
+from app.services.grading.queue import MAX_TRIES, GradingQueue, Lease
 from app.services.process_identity import this_process
 
 Send = Callable[..., Submission]
@@ -171,7 +171,7 @@ def test_job_of_a_dead_process_is_free_at_once(send: Send, claim: Callable[..., 
     worker.communicate()
     lease = claim()
     assert lease is not None
-    assert lease.attempt == 2
+    assert lease.tries == 2
 
 
 def test_reused_process_number_does_not_keep_a_job(send: Send, claim: Callable[..., Lease | None]) -> None:
@@ -189,14 +189,14 @@ def test_job_of_a_living_process_is_not_taken(send: Send, claim: Callable[..., L
     assert claim() is None
 
 
-def test_job_is_exhausted_after_three_attempts(
+def test_job_is_exhausted_after_three_tries(
     send: Send, claimed: Callable[..., Lease], pass_by: Callable[[float], None]
 ) -> None:
     """The fourth claim says that the job is not to be run again."""
     send()
-    for attempt in range(1, MAX_ATTEMPTS + 1):
+    for tries in range(1, MAX_TRIES + 1):
         lease = claimed()
-        assert (lease.attempt, lease.exhausted) == (attempt, False)
+        assert (lease.tries, lease.exhausted) == (tries, False)
         pass_by(31)
     assert claimed().exhausted
 
@@ -206,13 +206,13 @@ def test_released_job_can_be_claimed_at_once(
 ) -> None:
     """A job given back after a fault counts as tried; one given back at shutdown does not."""
     send()
-    attempts = []
+    tries = []
     for tried in (True, False, True):
         lease = claimed()
-        attempts.append(lease.attempt)
+        tries.append(lease.tries)
         with database.write() as session:
             queue.release(session, lease, tried=tried)
-    assert attempts == [1, 2, 2]
+    assert tries == [1, 2, 2]
 
 
 def test_waiting_jobs_of_one_account_do_not_hold_up_another(
@@ -243,12 +243,12 @@ def test_place_counts_down_as_others_are_claimed(
 ) -> None:
     """A waiting student is told 3, then 2, then 1, then that it runs."""
     ids = [send(f"number = {number}").id for number in range(3)]
-    places = []
+    positions = []
     for _ in range(4):
         with database.read() as session:
-            places.append(queue.place(session, ids[-1]))
+            positions.append(queue.position(session, ids[-1]))
         claim()
-    assert places == [3, 2, 1, None]
+    assert positions == [3, 2, 1, None]
 
 
 def test_full_queue_refuses_before_anything_is_stored(
@@ -291,15 +291,15 @@ def test_regrades_leave_room_for_live_submissions(
     send("new = 1", queue=small)
 
 
-def test_all_places_are_told_at_one_look(
+def test_all_queue_positions_are_read_at_once(
     database: Database, queue: GradingQueue, send: Send, new_account: Callable[..., Account]
 ) -> None:
     """What three hundred who wait are told is read once, and is what each would be told alone."""
     mine = [send(f"number = {number}").id for number in range(3)]
     others = send("number = 9", account=new_account()).id
     with database.read() as session:
-        assert queue.places(session) == {mine[0]: 1, others: 2, mine[1]: 3, mine[2]: 4}
-        assert [queue.place(session, one) for one in (*mine, others)] == [1, 3, 4, 2]
+        assert queue.positions(session) == {mine[0]: 1, others: 2, mine[1]: 3, mine[2]: 4}
+        assert [queue.position(session, one) for one in (*mine, others)] == [1, 3, 4, 2]
 
 
 def test_hog_does_not_hold_up_a_class(

@@ -9,15 +9,15 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from app.db import Database
 from app.errors import LeaseLost
-from app.models import Account, GradingRun, Job, JobKind, Submission
+from app.models import Account, GradingResult, Job, JobKind, Submission
 from app.services.grading import recording
 from app.services.grading.queue import GradingQueue, Lease
-from app.services.grading.recording import GradingOrder
+from app.services.grading.recording import GradingRequest
 from app.services.submissions.submissions import history, state_of
 from graders.report import Report, Verdict
 
 Send = Callable[..., Submission]
-Claim = Callable[[], tuple[Lease, GradingOrder]]
+Claim = Callable[[], tuple[Lease, GradingRequest]]
 WORKER = "another-machine/0/0:1:1"
 
 
@@ -25,47 +25,47 @@ WORKER = "another-machine/0/0:1:1"
 def claimed(database: Database, queue: GradingQueue) -> Claim:
     """Return a function that claims the next job and begins it."""
 
-    def claim_one() -> tuple[Lease, GradingOrder]:
+    def claim_one() -> tuple[Lease, GradingRequest]:
         with database.write() as session:
             queue.rescue(session)  # as workers do every few seconds
         with database.write() as session:
             lease = queue.claim(session, owner=WORKER)
         assert lease is not None
         with database.read() as session:
-            return lease, recording.begin(session, lease)
+            return lease, recording.grading_request(session, lease)
 
     return claim_one
 
 
 @pytest.fixture
-def record(database: Database, queue: GradingQueue) -> Callable[[Lease, GradingOrder, Report], None]:
+def record(database: Database, queue: GradingQueue) -> Callable[[Lease, GradingRequest, Report], None]:
     """Return a function that records a report in a transaction of its own."""
 
-    def record_one(lease: Lease, order: GradingOrder, report: Report) -> None:
+    def record_one(lease: Lease, request: GradingRequest, report: Report) -> None:
         with database.write() as session:
-            recording.record(session, lease, order, report, queue=queue, worker=WORKER)
+            recording.record(session, lease, request, report, queue=queue, worker=WORKER)
 
     return record_one
 
 
-Record = Callable[[Lease, GradingOrder, Report], None]
+Record = Callable[[Lease, GradingRequest, Report], None]
 
 
-def runs(database: Database) -> list[GradingRun]:
+def runs(database: Database) -> list[GradingResult]:
     """Return all recorded runs, in order."""
     with database.read() as session:
-        return list(session.scalars(select(GradingRun).order_by(GradingRun.attempt)))
+        return list(session.scalars(select(GradingResult).order_by(GradingResult.number)))
 
 
 def test_order_holds_all_that_grading_needs(send: Send, claimed: Claim) -> None:
     """A worker needs no database between the claim and the record."""
     submission = send("table = 7")
-    _, order = claimed()
-    assert (order.submission_id, order.source, order.kind) == (submission.id, "table = 7", "check")
-    assert order.task.exercise == "make-a-table"
+    _, request = claimed()
+    assert (request.submission_id, request.source, request.kind) == (submission.id, "table = 7", "check")
+    assert request.task.exercise == "make-a-table"
 
 
-def test_each_attempt_draws_another_seed(send: Send, claimed: Claim, pass_by: Callable[[float], None]) -> None:
+def test_each_try_draws_another_seed(send: Send, claimed: Claim, pass_by: Callable[[float], None]) -> None:
     """Nobody can learn the fresh data of the next attempt from the last."""
     send()
     _, first = claimed()
@@ -74,7 +74,7 @@ def test_each_attempt_draws_another_seed(send: Send, claimed: Claim, pass_by: Ca
     assert first.seed != second.seed
 
 
-def test_recorded_run_is_shown_and_counts(
+def test_recorded_result_is_shown_and_counts(
     database: Database,
     queue: GradingQueue,
     send: Send,
@@ -85,8 +85,8 @@ def test_recorded_run_is_shown_and_counts(
 ) -> None:
     """After grading, the state is the report with the submission's own facts."""
     submission = send()
-    lease, order = claimed()
-    record(lease, order, report)
+    lease, request = claimed()
+    record(lease, request, report)
     with database.read() as session:
         state = state_of(session, account=account, submission_id=submission.id, queue=queue)
         line = history(session, account=account, exercise_id="make-a-table", limit=1)[0]
@@ -95,7 +95,7 @@ def test_recorded_run_is_shown_and_counts(
     assert state["timing_ms"]["run"] == 10.0
     assert (line["state"], line["verdict"]) == ("graded", "passed")
     (run,) = runs(database)
-    assert (run.counts, run.attempt, run.seed, run.worker) == (True, 1, order.seed, WORKER)
+    assert (run.counts, run.number, run.seed, run.worker) == (True, 1, request.seed, WORKER)
 
 
 def test_recording_twice_under_one_claim_stores_one_run(
@@ -103,9 +103,9 @@ def test_recording_twice_under_one_claim_stores_one_run(
 ) -> None:
     """A worker that did not hear whether its commit succeeded may try again."""
     send()
-    lease, order = claimed()
-    record(lease, order, report)
-    record(lease, order, report)
+    lease, request = claimed()
+    record(lease, request, report)
+    record(lease, request, report)
     assert len(runs(database)) == 1
 
 
@@ -125,7 +125,7 @@ def test_late_worker_cannot_record(
     assert [run.verdict for run in runs(database)] == ["passed"]
 
 
-def test_only_one_run_counts(
+def test_only_one_result_counts(
     database: Database, queue: GradingQueue, send: Send, claimed: Claim, record: Record, report: Report
 ) -> None:
     """A regrade is kept beside the first run, and does not take its place by itself."""
@@ -134,12 +134,12 @@ def test_only_one_run_counts(
     with database.write() as session:
         queue.enqueue(session, submission, kind=JobKind.REGRADE)
     record(*claimed(), replace(report, verdict=Verdict.FAILED))
-    assert [(run.attempt, run.verdict, run.counts) for run in runs(database)] == [
+    assert [(run.number, run.verdict, run.counts) for run in runs(database)] == [
         (1, "passed", True),
         (2, "failed", False),
     ]
     with pytest.raises(IntegrityError), database.write() as session:
-        session.execute(update(GradingRun).values(counts=True))
+        session.execute(update(GradingResult).values(counts=True))
 
 
 def test_graded_submission_stays_graded_during_a_regrade(
@@ -210,16 +210,16 @@ def test_regrade_after_a_fault_counts(
 
 
 @pytest.mark.parametrize("column", ["verdict", "seed", "submission_id"])
-def test_recorded_run_cannot_change(
+def test_recorded_result_cannot_change(
     database: Database, send: Send, claimed: Claim, record: Record, report: Report, column: str
 ) -> None:
     """Of a recorded run, only whether it counts may change."""
     send()
     record(*claimed(), report)
     with pytest.raises(DBAPIError, match="immutable"), database.write() as session:
-        session.execute(update(GradingRun).values({column: "other"}))
+        session.execute(update(GradingResult).values({column: "other"}))
     with database.write() as session:
-        session.execute(update(GradingRun).values(counts=False))
+        session.execute(update(GradingResult).values(counts=False))
     assert not runs(database)[0].counts
 
 
@@ -228,9 +228,9 @@ def test_job_goes_only_together_with_its_record(
 ) -> None:
     """If the transaction that records fails, the job is still there."""
     submission = send()
-    lease, order = claimed()
+    lease, request = claimed()
     with database.write() as session:
-        recording.record(session, lease, order, report, queue=queue, worker=WORKER)
+        recording.record(session, lease, request, report, queue=queue, worker=WORKER)
         session.rollback()
     with database.read() as session:
         assert session.get(Job, submission.id) is not None

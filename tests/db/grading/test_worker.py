@@ -15,9 +15,9 @@ from sqlalchemy import func, select, update
 
 from app.authoring.exercise import LimitsSpec
 from app.db import Database
-from app.models import Account, ExerciseVersion, GradingRun, Job, Role
+from app.models import Account, ExerciseVersion, GradingResult, Job, Role
 from app.services.exercises.catalogue import import_course
-from app.services.grading.backend import bells_for, queue_for
+from app.services.grading.backend import queue_for, wakeups_for
 from app.services.submissions.submissions import state_of, submit
 from app.settings import Settings
 from app.worker import Supervisor
@@ -48,7 +48,7 @@ class School:
         url = database.url.render_as_string(hide_password=False)
         self.settings = Settings(data=data, database_url=url, workers=1)
         self._queue = queue_for(self.settings, database)
-        self._bells = bells_for(self.settings, database)
+        self._wakeups = wakeups_for(self.settings, database)
         self._student = Account(email="ada@example.org", role=Role.STUDENT)
         with database.write() as session:
             session.add(self._student)
@@ -65,7 +65,7 @@ class School:
                 kind=kind,
                 queue=self._queue,
             )
-        self._bells.ring_workers()
+        self._wakeups.notify_workers()
         return submission.id
 
     def when(self, submission_id: str, state: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class School:
 
     def runs(self, submission_id: str) -> int:
         """Return how many runs of a submission were recorded."""
-        of_submission = select(func.count()).where(GradingRun.submission_id == submission_id)
+        of_submission = select(func.count()).where(GradingResult.submission_id == submission_id)
         with self.database.read() as session:
             return session.scalar(of_submission) or 0
 
@@ -163,7 +163,7 @@ def test_worker_gives_back_what_it_cannot_finish_in_time(school: School) -> None
         assert worker.wait(PATIENCE_S) == 0
     assert time.monotonic() - asked_s < 15
     (job,) = school.jobs()
-    assert (job.submission_id, job.state, job.attempts) == (submission, "queued", 0)
+    assert (job.submission_id, job.state, job.tries) == (submission, "queued", 0)
 
 
 def below(pid: int) -> set[int]:
@@ -179,7 +179,7 @@ def below(pid: int) -> set[int]:
 
 
 @pytest.mark.parametrize(
-    ("file", "has"), [("cmdline", b"zygote.py"), ("maps", b"libtorch")], ids=["its first instants", "its imports"]
+    ("file", "has"), [("cmdline", b"zygote"), ("maps", b"libtorch")], ids=["its first instants", "its imports"]
 )
 def test_worker_that_is_stopped_while_it_starts_ends_at_once_and_says_nothing_of_it(
     school: School, file: str, has: bytes

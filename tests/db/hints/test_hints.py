@@ -10,9 +10,9 @@ from sqlalchemy import select
 from app.clock import utc_now
 from app.db import Database
 from app.errors import NoHints, NotFound
-from app.models import Account, ExerciseVersion, GradingRun, HintOpening, Submission, SubmissionKind
+from app.models import Account, ExerciseVersion, GradingResult, HintOpening, Submission, SubmissionKind
 from app.services import hints
-from app.services.hints import Hint, Ladder
+from app.services.hints import Hint, HintState
 
 EXERCISE = "make-a-table"
 TEXTS = ["Think of rows.", "Print its shape.", "Call it like a function."]
@@ -37,48 +37,48 @@ def ladder(database: Database, version: ExerciseVersion) -> ExerciseVersion:
 def open_hint(database: Database, account: Account, ladder: ExerciseVersion) -> Open:
     """Return a function that opens a hint."""
 
-    def make(rung: int | None = None, *, who: Account = account, offered: bool = False) -> Hint:
+    def make(number: int | None = None, *, who: Account = account, offered: bool = False) -> Hint:
         with database.write() as session:
-            return hints.open_hint(session, account=who, exercise_id=EXERCISE, rung=rung, offered=offered)
+            return hints.open_hint(session, account=who, exercise_id=EXERCISE, number=number, offered=offered)
 
     return make
 
 
-def ladder_of(database: Database, account: Account, report: dict[str, object] | None = None) -> Ladder:
+def hints_of(database: Database, account: Account, report: dict[str, object] | None = None) -> HintState:
     """Return how an account stands."""
     with database.read() as session:
-        return hints.ladder_of(session, account=account, exercise_id=EXERCISE, report=report)
+        return hints.hints_of(session, account=account, exercise_id=EXERCISE, report=report)
 
 
 def test_hints_are_opened_one_after_the_other(open_hint: Open) -> None:
     """Without saying which, the next closed one is opened; when all are open, the last one comes again."""
     opened = [open_hint() for _ in range(4)]
-    assert [(one.rung, one.left) for one in opened] == [(1, 2), (2, 1), (3, 0), (3, 0)]
+    assert [(one.number, one.left) for one in opened] == [(1, 2), (2, 1), (3, 0), (3, 0)]
     assert [one.text for one in opened[:3]] == TEXTS
 
 
-def test_opening_a_rung_again_changes_nothing(database: Database, open_hint: Open) -> None:
+def test_opening_a_hint_again_changes_nothing(database: Database, open_hint: Open) -> None:
     """A hint that is opened twice is recorded once, as it was opened first."""
     first = open_hint(2, offered=True)
     assert open_hint(2) == first
     with database.read() as session:
         rows = session.scalars(select(HintOpening)).all()
-    assert [(row.rung, row.offered, row.attempt) for row in rows] == [(2, True, 0)]
+    assert [(row.number, row.offered, row.attempts_before) for row in rows] == [(2, True, 0)]
 
 
-def test_rung_opened_at_the_same_instant_is_recorded_once(database: Database, open_hint: Open) -> None:
+def test_hint_opened_concurrently_is_recorded_once(database: Database, open_hint: Open) -> None:
     """Two windows may press the same button together."""
     with ThreadPoolExecutor(8) as pool:
-        assert {one.rung for one in pool.map(lambda _: open_hint(1), range(8))} == {1}
+        assert {one.number for one in pool.map(lambda _: open_hint(1), range(8))} == {1}
     with database.read() as session:
         assert len(session.scalars(select(HintOpening)).all()) == 1
 
 
 @pytest.mark.parametrize("rung", [0, -1, 4])
-def test_rung_that_is_not_there_is_refused(open_hint: Open, rung: int) -> None:
+def test_rung_that_is_not_there_is_refused(open_hint: Open, number: int) -> None:
     """The refusal says how many there are."""
     with pytest.raises(NoHints, match="3 hints"):
-        open_hint(rung)
+        open_hint(number)
 
 
 def test_exercise_without_hints_says_so(database: Database, account: Account, version: ExerciseVersion) -> None:
@@ -91,12 +91,12 @@ def test_exercise_without_hints_says_so(database: Database, account: Account, ve
 
 def test_hint_that_fits_the_diagnosis_is_offered(database: Database, account: Account, open_hint: Open) -> None:
     """The author's choice for a mix-up goes before the next rung; once it is open, the next one is offered."""
-    assert (ladder_of(database, account).fitting, ladder_of(database, account).fits_diagnosis) == (1, False)
-    mixed_up = ladder_of(database, account, MIXED_UP)
-    assert (mixed_up.fitting, mixed_up.fits_diagnosis) == (2, True)
+    assert (hints_of(database, account).suggested, hints_of(database, account).fits_diagnosis) == (1, False)
+    mixed_up = hints_of(database, account, MIXED_UP)
+    assert (mixed_up.suggested, mixed_up.fits_diagnosis) == (2, True)
     open_hint(2)
-    after = ladder_of(database, account, MIXED_UP)
-    assert (after.fitting, after.fits_diagnosis, [one.rung for one in after.opened]) == (1, False, [2])
+    after = hints_of(database, account, MIXED_UP)
+    assert (after.suggested, after.fits_diagnosis, [one.number for one in after.opened]) == (1, False, [2])
 
 
 def test_hints_of_others_stay_closed(
@@ -104,7 +104,7 @@ def test_hints_of_others_stay_closed(
 ) -> None:
     """What one student opens, another has not read."""
     open_hint(who=new_account())
-    assert ladder_of(database, account).opened == ()
+    assert hints_of(database, account).opened == ()
 
 
 def test_attempt_number_counts_the_checks_before(
@@ -116,7 +116,7 @@ def test_attempt_number_counts_the_checks_before(
     send(kind=SubmissionKind.RUN)
     open_hint()
     with database.read() as session:
-        assert session.scalars(select(HintOpening.attempt)).all() == [2]
+        assert session.scalars(select(HintOpening.attempts_before)).all() == [2]
 
 
 def test_instructors_see_which_hint_helped(
@@ -138,9 +138,9 @@ def test_instructors_see_which_hint_helped(
             session.add(row)
             session.flush()
             session.add(
-                GradingRun(
+                GradingResult(
                     submission_id=row.id,
-                    attempt=1,
+                    number=1,
                     lease_token=row.id,
                     seed="0",
                     verdict=verdict,
@@ -155,7 +155,7 @@ def test_instructors_see_which_hint_helped(
     graded(1, "failed")
     open_hint(2, offered=True)
     with database.write() as session:
-        session.scalars(select(HintOpening).where(HintOpening.rung == 2)).one().opened_at = now + timedelta(minutes=2)
+        session.scalars(select(HintOpening).where(HintOpening.number == 2)).one().opened_at = now + timedelta(minutes=2)
     graded(3, "passed")
     with database.read() as session:
         used = hints.uses(session, EXERCISE)

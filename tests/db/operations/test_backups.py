@@ -18,7 +18,7 @@ from app.clients.backups import BackupRefused
 from app.clients.backups.files import SUM_ENDING
 from app.db import Database
 from app.db.migrate import downgrade, is_current
-from app.models import Account, GradingRun, Job, Role, Submission
+from app.models import Account, GradingResult, Job, Role, Submission
 from app.services import backups
 from app.services.grading import recording, workers
 from app.services.grading.queue import LeaseQueue
@@ -89,7 +89,7 @@ class Pupils:
             lease = self.queue.claim(session, owner="another-machine/0/0:1:1")
         assert lease is not None
         with self.database.write() as session:
-            order = recording.begin(session, lease)
+            order = recording.grading_request(session, lease)
             recording.record(session, lease, order, self.report, queue=self.queue, worker="another")
         return lease.submission_id
 
@@ -111,7 +111,7 @@ def pupils(database: Database, queue: LeaseQueue, send: Send, report: Report) ->
 def graded(database: Database) -> set[str]:
     """Return the ids of all submissions with a verdict that counts."""
     with database.read() as session:
-        return set(session.scalars(select(GradingRun.submission_id).where(GradingRun.counts)))
+        return set(session.scalars(select(GradingResult.submission_id).where(GradingResult.counts)))
 
 
 def test_backup_under_load_holds_every_verdict_from_before_and_is_sound(
@@ -131,7 +131,9 @@ def test_backup_under_load_holds_every_verdict_from_before_and_is_sound(
     backups.restore(elsewhere, home / "2.backup")
     assert before <= graded(elsewhere) <= graded(database)
     with elsewhere.read() as session:
-        known = set(session.scalars(select(GradingRun.submission_id))) | set(session.scalars(select(Job.submission_id)))
+        known = set(session.scalars(select(GradingResult.submission_id))) | set(
+            session.scalars(select(Job.submission_id))
+        )
         assert set(session.scalars(select(Submission.id))) == known
 
 
@@ -298,7 +300,7 @@ def test_restoring_is_refused_while_a_worker_says_that_it_is_there(database: Dat
     """Even if it is on another machine and just says nothing."""
     backups.backup(database, home / "kelolo.backup")
     with database.write() as session:
-        workers.register(session, owner="another-machine/0/0:1:1", slots=1, walls=[])
+        workers.register(session, owner="another-machine/0/0:1:1", slots=1, findings=[])
     with pytest.raises(BackupRefused, match="another-machine"):
         backups.restore(database, home / "kelolo.backup", force=True)
 

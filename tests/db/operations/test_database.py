@@ -42,7 +42,7 @@ def test_writers_wait_for_each_other(database: Database) -> None:
         assert session.get_one(Course, "course").position == 40
 
 
-def test_reader_is_not_held_up_by_a_writer(database: Database) -> None:
+def test_reader_does_not_wait_for_a_writer(database: Database) -> None:
     """Whoever reads while another writes sees what was there before."""
     with database.write() as writing:
         writing.add(Account(role=Role.GUEST))

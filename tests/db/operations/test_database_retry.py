@@ -5,44 +5,44 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from app.db import Database
-from app.worker.database_retry import insist, is_away
+from app.worker.database_retry import is_away, retry_while_away
 
 
-def test_deed_is_done_when_the_database_is_back() -> None:
+def test_action_is_done_when_the_database_is_back() -> None:
     """It fails twice, as during a restart, and then succeeds: that is all that is seen of it."""
     answers = [OperationalError("", None, Exception()), OperationalError("", None, Exception()), "done"]
 
-    def deed() -> str:
+    def action() -> str:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return str(answer)
 
-    assert insist(deed) == "done"
+    assert retry_while_away(action) == "done"
     assert answers == []
 
 
-def test_other_errors_are_not_insisted_on() -> None:
+def test_other_errors_are_not_retried() -> None:
     """What the database refuses it will refuse again."""
     tries = []
 
-    def deed() -> None:
+    def action() -> None:
         tries.append(1)
         raise IntegrityError("", None, Exception())
 
     with pytest.raises(IntegrityError):
-        insist(deed)
+        retry_while_away(action)
     assert len(tries) == 1
 
 
 def test_patience_ends() -> None:
     """A database that stays away is told of in the end."""
 
-    def deed() -> None:
+    def action() -> None:
         raise OperationalError("", None, Exception())
 
     with pytest.raises(OperationalError):
-        insist(deed, patience_s=0.01)
+        retry_while_away(action, patience_s=0.01)
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)

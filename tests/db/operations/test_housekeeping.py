@@ -14,7 +14,7 @@ from app.models import (
     Account,
     Draft,
     ExerciseVersion,
-    GradingRun,
+    GradingResult,
     HintOpening,
     Job,
     Role,
@@ -53,7 +53,7 @@ def graded(
         sent = send(**wishes)
         lease = claimed()
         with database.write() as session:
-            order = recording.begin(session, lease)
+            order = recording.grading_request(session, lease)
             recording.record(session, lease, order, report, queue=queue, worker="w")
         return sent.id
 
@@ -79,7 +79,7 @@ def test_runs_are_removed_after_their_time(
     tidy(7.1)
     with database.read() as session:
         assert set(session.scalars(select(Submission.id))) == {check}
-        assert set(session.scalars(select(GradingRun.submission_id))) == {check}
+        assert set(session.scalars(select(GradingResult.submission_id))) == {check}
         assert metrics.snapshot(session, queue).verdicts == before
     assert old
 
@@ -158,7 +158,7 @@ def test_guest_with_work_is_deleted_when_idle_for_ninety_days(
         busy, _ = create_guest(session)
         for one in (idle, busy):
             one.created_at = utc_now() - 80 * DAY
-        opening = {"exercise_version_id": version.id, "rung": 1, "attempt": 0, "offered": False}
+        opening = {"exercise_version_id": version.id, "number": 1, "attempts_before": 0, "offered": False}
         session.add(HintOpening(account_id=busy.id, opened_at=utc_now() + 20 * DAY, **opening))
         session.add(HintOpening(account_id=idle.id, **opening))
     graded(source="mine = 1", account=idle)
@@ -169,4 +169,4 @@ def test_guest_with_work_is_deleted_when_idle_for_ninety_days(
         kept = set(session.scalars(select(Account.id).where(Account.role == Role.GUEST)))
         assert kept == {busy.id}
         assert session.scalars(select(HintOpening.account_id)).all() == [busy.id]
-    assert (number(database, Submission), number(database, GradingRun)) == (0, 0)
+    assert (number(database, Submission), number(database, GradingResult)) == (0, 0)

@@ -119,7 +119,7 @@ def test_waiting_jobs_are_handed_to_procrastinate(empty: Database) -> None:
     with empty.write() as session:
         lease = ProcrastinateQueue().claim(session, owner="new/0:1:1")
     assert lease is not None
-    assert (lease.submission_id, lease.attempt) == ("s", 2)
+    assert (lease.submission_id, lease.tries) == ("s", 2)
     downgrade(empty, before)
     with empty.read() as session:
         assert session.scalar(text("SELECT count(*) FROM job")) == 1

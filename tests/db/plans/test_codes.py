@@ -32,7 +32,7 @@ def make(database: Database) -> Make:
     return make_one
 
 
-def redeem(database: Database, account: Account, typed: str) -> plans.Held:
+def redeem(database: Database, account: Account, typed: str) -> plans.CurrentPlan:
     """Enter a code, as one request would."""
     with database.write() as session:
         return codes.redeem(session, account, typed)
@@ -41,12 +41,12 @@ def redeem(database: Database, account: Account, typed: str) -> plans.Held:
 def test_code_gives_its_plan_for_its_days(database: Database, account: Account, make: Make) -> None:
     """And the log says where the plan came from."""
     (code,) = make()
-    held = redeem(database, account, code)
-    assert held.ends_at is not None
-    assert held.name == "pro"
-    assert timedelta(days=29, hours=23) < held.ends_at - utc_now() <= timedelta(days=30)
+    current_plan = redeem(database, account, code)
+    assert current_plan.ends_at is not None
+    assert current_plan.name == "pro"
+    assert timedelta(days=29, hours=23) < current_plan.ends_at - utc_now() <= timedelta(days=30)
     with database.read() as session:
-        (entry,) = audit.find(session, AuditFilter(action="user.plan"), limit=5)
+        (entry,) = audit.search(session, AuditFilter(action="user.plan"), limit=5)
     assert (entry.actor, entry.subject, entry.reason) == (
         account.email,
         account.email,
@@ -94,7 +94,7 @@ def test_code_works_once(database: Database, account: Account, make: Make) -> No
 def test_code_entered_by_many_at_once_is_given_once(
     database: Database, new_account: Callable[..., Account], make: Make
 ) -> None:
-    """Sixteen people enter the same code at the same instant: one has the plan."""
+    """Sixteen people enter the same code concurrently: one has the plan."""
     (code,) = make()
     people = [new_account() for _ in range(16)]
 
@@ -112,7 +112,7 @@ def test_code_entered_by_many_at_once_is_given_once(
 
 
 def test_days_of_several_codes_add_up(database: Database, account: Account, make: Make) -> None:
-    """Also when they are entered at the same instant."""
+    """Also when they are entered concurrently."""
     with ThreadPoolExecutor(max_workers=4) as threads:
         list(threads.map(lambda code: redeem(database, account, code), make(4)))
     with database.read() as session:
@@ -181,7 +181,7 @@ def test_batch_tells_how_many_are_used_and_expired(database: Database, account: 
         assert codes.revoke_batch(session, "Spring course", by=None) == 0
     with database.read() as session:
         (batch,) = codes.list_batches(session)
-        entries = audit.find(session, AuditFilter(action="codes"), limit=5)
+        entries = audit.search(session, AuditFilter(action="codes"), limit=5)
     assert (batch.redeemed, batch.expired, batch.unused) == (1, 2, 0)
     assert [(entry.action, entry.reason) for entry in entries] == [
         ("codes.revoke", "sent to the wrong people"),

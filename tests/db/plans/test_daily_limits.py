@@ -15,12 +15,12 @@ from app.services.grading import recording
 from app.services.grading.queue import GradingQueue, Lease
 from app.services.plans import daily_limits, quotas
 from app.services.plans.daily_limits import STORED, Allowances
-from app.services.submissions.submissions import Sending
+from app.services.submissions.submissions import SubmissionOrigin
 from graders.report import Report
 
 Send = Callable[..., Submission]
 MIB = 2**20
-LITTLE = Sending(allowed=Allowances(runs_per_minute=3, student_mib_per_day=2, guest_mib_per_day=1))
+LITTLE = SubmissionOrigin(allowed=Allowances(runs_per_minute=3, student_mib_per_day=2, guest_mib_per_day=1))
 
 
 def stored(database: Database, account: Account) -> int:
@@ -37,7 +37,7 @@ def test_source_and_report_are_counted(
     assert stored(database, account) == 6
     lease = claimed()
     with database.write() as session:
-        order = recording.begin(session, lease)
+        order = recording.grading_request(session, lease)
         recording.record(session, lease, order, report, queue=queue, worker="w")
     told = len(json.dumps(report.to_json()))
     assert told <= stored(database, account) - 6 < told + 100
@@ -52,9 +52,9 @@ def test_storage_of_a_day_is_bounded(
     with database.write() as session:
         today = quotas.key_of(Period.DAY, utc_now())
         quotas.add(session, account.id, STORED, today, number=mib * MIB - 10)
-    send("x" * 10, account=account, sending=LITTLE)
+    send("x" * 10, account=account, origin=LITTLE)
     with pytest.raises(StorageSpent) as refusal:
-        send("x", account=account, sending=LITTLE)
+        send("x", account=account, origin=LITTLE)
     assert refusal.value.status == 429
     assert "midnight UTC" in refusal.value.detail
     wait_s = refusal.value.facts["retry_after_s"]
@@ -65,24 +65,24 @@ def test_storage_of_a_day_is_bounded(
     later = utc_now() + timedelta(days=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(daily_limits, "utc_now", lambda: later)
-        send("x", account=account, sending=LITTLE)
+        send("x", account=account, origin=LITTLE)
 
 
 def test_runs_of_a_minute_are_bounded(send: Send) -> None:
     """The fourth is told when it may come; checks go on."""
     for number in range(3):
-        send(f"run = {number}", kind=SubmissionKind.RUN, sending=LITTLE)
+        send(f"run = {number}", kind=SubmissionKind.RUN, origin=LITTLE)
     with pytest.raises(TooManyRuns) as refusal:
-        send("run = 4", kind=SubmissionKind.RUN, sending=LITTLE)
+        send("run = 4", kind=SubmissionKind.RUN, origin=LITTLE)
     assert refusal.value.status == 429
     wait_s = refusal.value.facts["retry_after_s"]
     assert isinstance(wait_s, int)
     assert 0 < wait_s <= 60
-    send("check = 1", sending=LITTLE)
+    send("check = 1", origin=LITTLE)
 
 
 def test_those_who_teach_are_not_bounded(send: Send, new_account: Callable[..., Account]) -> None:
     """Neither in what they store nor in what they run."""
     teacher = new_account(Role.INSTRUCTOR)
     for number in range(5):
-        send(f"run = {number}", kind=SubmissionKind.RUN, account=teacher, sending=LITTLE)
+        send(f"run = {number}", kind=SubmissionKind.RUN, account=teacher, origin=LITTLE)

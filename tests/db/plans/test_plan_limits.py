@@ -49,7 +49,12 @@ def test_new_account_has_thirty_messages_for_ever(database: Database, account: A
     """The free plan as it comes: 30 tutor messages, ever."""
     with database.read() as session:
         quota = quotas.quota_of(session, account)
-    assert (quota.limit.words, quota.used, quota.left, quota.resets_at) == ("30 tutor messages, ever", 0, 30, None)
+    assert (quota.limit.description, quota.used, quota.left, quota.resets_at) == (
+        "30 tutor messages, ever",
+        0,
+        30,
+        None,
+    )
     assert take(database, account, 31) == 30
 
 
@@ -125,10 +130,10 @@ def test_new_plan_replaces_the_one_before_and_the_past_stays(database: Database,
     """Going back to free is a plan like another."""
     with database.write() as session:
         plans.give_plan(session, account, "pro", by=None)
-        held = plans.give_plan(session, account, "free", by=None)
-    assert (held.name, left(database, account)) == ("free", 30)
+        current_plan = plans.give_plan(session, account, "free", by=None)
+    assert (current_plan.name, left(database, account)) == ("free", 30)
     with database.read() as session:
-        told = [entry.after for entry in audit.find(session, AuditFilter(action="user.plan"), limit=5)]
+        told = [entry.after for entry in audit.search(session, AuditFilter(action="user.plan"), limit=5)]
     assert told == [{"plan": "free", "ends_at": None}, {"plan": "pro", "ends_at": None}]
 
 
@@ -217,7 +222,7 @@ def test_reset_begins_anew_and_what_was_taken_before_gives_nothing_back(database
         quotas.give_back(session, account.id, MESSAGES, before)
     assert left(database, account) == 1
     with database.read() as session:
-        (entry,) = audit.find(session, AuditFilter(action="user.reset"), limit=5)
+        (entry,) = audit.search(session, AuditFilter(action="user.reset"), limit=5)
     assert entry.before is not None
     assert (entry.before[MESSAGES]["lifetime"], entry.reason) == (1, "a bad day")
 
@@ -273,6 +278,6 @@ def test_plan_that_does_not_exist_cannot_be_given(database: Database, account: A
         (Limit(Rule.CHECKS, 600, Period.MINUTE), "600 checks a minute"),
     ],
 )
-def test_limit_is_told_in_words(limit: Limit, words: str) -> None:
+def test_limit_has_a_description(limit: Limit, words: str) -> None:
     """As people would say it."""
-    assert limit.words == words
+    assert limit.description == words

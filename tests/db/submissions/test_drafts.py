@@ -11,7 +11,7 @@ from app.db import Database
 from app.errors import BadRequest, DraftChanged, NotFound, NotSignedIn, SourceNotText, SourceTooLarge, StorageSpent
 from app.models import Account, Draft, ExerciseVersion, Period, Role, SubmissionKind
 from app.services.accounts.access import create_guest
-from app.services.accounts.authentication import Arrival, enter, sign_up
+from app.services.accounts.authentication import BrowserContext, sign_in, sign_up
 from app.services.personal_data import delete_account, export_account
 from app.services.plans import quotas
 from app.services.plans.daily_limits import STORED
@@ -74,7 +74,7 @@ def test_draft_that_is_not_there_is_made_whatever_version_is_named(save: Save) -
     assert save("a = 1", version=7).version == 1
 
 
-def test_of_changes_at_once_one_is_stored_and_the_others_are_told(save: Save) -> None:
+def test_of_concurrent_changes_one_is_stored_and_the_others_are_refused(save: Save) -> None:
     """Eight writers to one version, and eight to a new name: one each comes through."""
     save("a = 1")
 
@@ -189,7 +189,7 @@ def test_guest_who_signs_in_takes_the_drafts_along(
     save("typed = 'as a guest'", of=guest)
     save("typed = 'before'")
     with database.write() as session:
-        enter(session, session.get_one(Account, account.id), Arrival(account_id=guest.id))
+        sign_in(session, session.get_one(Account, account.id), BrowserContext(account_id=guest.id))
     assert set(texts()) == {"typed = 'as a guest'", "typed = 'before'"}
 
 
@@ -199,7 +199,7 @@ def test_guest_who_signs_up_keeps_the_drafts(database: Database, save: Save, tex
         guest, _ = create_guest(session)
     save("typed = 'as a guest'", of=guest)
     with database.write() as session:
-        account = sign_up(session, Arrival(account_id=guest.id), email="ada@example.org", password_hash=None)
+        account = sign_up(session, BrowserContext(account_id=guest.id), email="ada@example.org", password_hash=None)
     assert texts(account) == ["typed = 'as a guest'"]
 
 

@@ -38,7 +38,7 @@ def test_submission_and_job_are_stored_together(database: Database, send: Send) 
     submission = send("table = 1\n")
     with database.read() as session:
         assert session.get_one(Submission, submission.id).source == "table = 1\n"
-        assert session.get_one(Job, submission.id).attempts == 0
+        assert session.get_one(Job, submission.id).tries == 0
 
 
 def test_empty_source_is_stored(send: Send) -> None:

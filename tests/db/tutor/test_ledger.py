@@ -1,4 +1,4 @@
-"""The ledger of the tutor's messages: what is charged, what is given back, and what happens at the same instant."""
+"""The ledger of the tutor's messages: what is charged, what is given back, and what happens concurrently."""
 
 import itertools
 from collections.abc import Callable
@@ -27,12 +27,12 @@ from app.models import (
 )
 from app.services.plans import quotas
 from app.services.process_identity import this_process
-from app.services.tutor import ledger
-from app.services.tutor.ledger import Answer, Reservation, Wish
+from app.services.tutor import ledger, policy
+from app.services.tutor.ledger import CompleteAnswer, MessageRequest, Reservation
 
 DEAD = "elsewhere/0:1:1"
 Reserve = Callable[..., Reservation]
-ANSWER = Answer("Look at the shape of `x`.", [], "retrieval")
+ANSWER = CompleteAnswer("Look at the shape of `x`.", [], "retrieval")
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def reserve(database: Database, account: Account, version: ExerciseVersion) -> R
     numbers = itertools.count(1)
 
     def make(name: str = "", question: str = "why?", owner: str = "", who: Account = account) -> Reservation:
-        wish = Wish(version.id, name or f"message-{next(numbers)}", question)
+        wish = MessageRequest(version.id, name or f"message-{next(numbers)}", question)
         with database.write() as session:
             return ledger.reserve(session, who, wish, owner=owner or this_process())
 
@@ -54,7 +54,7 @@ def left(database: Database, account: Account) -> int | None:
         return quotas.quota_of(session, account).left
 
 
-def settle(database: Database, reservation: Reservation, answer: Answer = ANSWER) -> bool:
+def settle(database: Database, reservation: Reservation, answer: CompleteAnswer = ANSWER) -> bool:
     """Settle a message in a transaction of its own."""
     with database.write() as session:
         return ledger.settle(session, reservation, answer)
@@ -123,12 +123,12 @@ def test_released_message_may_be_tried_again(database: Database, account: Accoun
     first = reserve("once")
     release(database, first)
     second = reserve("once")
-    assert (second.message_id, second.attempt, second.under_way) == (first.message_id, 2, False)
+    assert (second.message_id, second.tries, second.under_way) == (first.message_id, 2, False)
     assert settle(database, second)
     assert left(database, account) == 29
 
 
-def test_late_end_of_an_earlier_attempt_changes_nothing(database: Database, account: Account, reserve: Reserve) -> None:
+def test_late_end_of_an_earlier_try_changes_nothing(database: Database, account: Account, reserve: Reserve) -> None:
     """An answer that was given up can neither settle nor release the attempt that followed it."""
     first = reserve("once")
     release(database, first)
@@ -153,7 +153,7 @@ def test_id_that_cannot_be_kept_is_refused(
 ) -> None:
     """An id is 1 to 100 printable characters."""
     with pytest.raises(QuestionRefused), database.write() as session:
-        ledger.reserve(session, account, Wish(version.id, name, "why?"), owner=this_process())
+        ledger.reserve(session, account, MessageRequest(version.id, name, "why?"), owner=this_process())
 
 
 def test_nothing_left_is_said_with_the_rule(database: Database, account: Account, reserve: Reserve) -> None:
@@ -198,7 +198,7 @@ def test_fifty_at_once_get_exactly_what_is_left(database: Database, account: Acc
 
 
 def test_same_id_ten_times_at_once_is_charged_once(database: Database, account: Account, reserve: Reserve) -> None:
-    """Of ten sends under one id at the same instant, one reserves and nine find it."""
+    """Of ten concurrent sends under one id, one reserves and nine find it."""
     with ThreadPoolExecutor(10) as pool:
         got = list(pool.map(lambda _: reserve("once"), range(10)))
     assert len({one.message_id for one in got}) == 1
@@ -318,7 +318,8 @@ def ceiling(database: Database) -> int:
 def tokens(database: Database) -> tuple[int, int]:
     """Return what is reserved and spent this month."""
     with database.read() as session:
-        return ledger.tokens_this_month(session)
+        month = policy.this_month(session)
+    return month.tokens_reserved, month.tokens_spent
 
 
 def set_aside(database: Database, reservation: Reservation, most: int) -> bool:
@@ -333,7 +334,7 @@ def test_tokens_are_set_aside_and_then_counted(database: Database, reserve: Rese
     assert set_aside(database, reservation, 600)
     assert tokens(database) == (600, 0)
     assert not set_aside(database, reserve(), 600)
-    settle(database, reservation, Answer("So.", [], "hosted", tokens=250))
+    settle(database, reservation, CompleteAnswer("So.", [], "hosted", tokens=250))
     assert tokens(database) == (0, 250)
     assert set_aside(database, reserve(), 600)
 

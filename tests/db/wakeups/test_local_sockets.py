@@ -1,4 +1,4 @@
-"""Bells wake whoever waits, at once, and never get in the way of whoever rings."""
+"""A wakeup reaches whoever waits, at once, and never gets in the way of whoever sends it."""
 
 import asyncio
 import os
@@ -11,62 +11,62 @@ from typing import Any
 
 import pytest
 
-from app.clients.wakeups.local_sockets import FOLDER, WebBell, WorkerBell, ring_webs, ring_workers, workers_listen
+from app.clients.wakeups.local_sockets import FOLDER, LocalSubscriptions, LocalWakeups, LocalWorkerWakeup
 
 LONG_S = 20.0
 
 Finish = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
-def test_bell_wakes_a_worker_that_waits(tmp_path: Path) -> None:
+def test_worker_that_waits_is_woken(tmp_path: Path) -> None:
     """A waiting worker need not look at the database in turn."""
-    with WorkerBell(tmp_path) as bell:
+    with LocalWorkerWakeup(tmp_path) as wakeup:
         woken: list[bool] = []
-        waiter = threading.Thread(target=lambda: woken.append(bell.wait(LONG_S)))
+        waiter = threading.Thread(target=lambda: woken.append(wakeup.wait(LONG_S)))
         began = time.monotonic()
         waiter.start()
-        ring_workers(tmp_path)
+        LocalWakeups(tmp_path).notify_workers()
         waiter.join(LONG_S)
     assert woken == [True]
     assert time.monotonic() - began < LONG_S / 2
 
 
-def test_bell_that_rang_before_the_wait_is_heard(tmp_path: Path) -> None:
-    """Between a look at the queue and the wait nothing slips by; and it is heard once."""
-    with WorkerBell(tmp_path) as bell:
-        ring_workers(tmp_path)
-        ring_workers(tmp_path)
-        assert bell.wait(LONG_S)
-        assert not bell.wait(0)
+def test_wakeup_that_came_before_the_wait_counts(tmp_path: Path) -> None:
+    """Between a look at the queue and the wait nothing is missed; and it counts once."""
+    with LocalWorkerWakeup(tmp_path) as wakeup:
+        LocalWakeups(tmp_path).notify_workers()
+        LocalWakeups(tmp_path).notify_workers()
+        assert wakeup.wait(LONG_S)
+        assert not wakeup.wait(0)
 
 
-def test_every_worker_hears_the_bell(tmp_path: Path) -> None:
+def test_every_worker_is_woken(tmp_path: Path) -> None:
     """Any of them may be free."""
-    with WorkerBell(tmp_path) as one, WorkerBell(tmp_path) as other:
-        ring_workers(tmp_path)
+    with LocalWorkerWakeup(tmp_path) as one, LocalWorkerWakeup(tmp_path) as other:
+        LocalWakeups(tmp_path).notify_workers()
         assert one.wait(LONG_S)
         assert other.wait(LONG_S)
 
 
-def test_busy_worker_does_not_hold_up_the_ringer(tmp_path: Path) -> None:
-    """A thousand bells that nobody listens to are lost, not waited for."""
-    with WorkerBell(tmp_path) as bell:
+def test_busy_worker_does_not_hold_up_the_sender(tmp_path: Path) -> None:
+    """A thousand wakeups that nobody listens to are lost, not waited for."""
+    with LocalWorkerWakeup(tmp_path) as wakeup:
         for _ in range(1000):
-            ring_workers(tmp_path)
-        assert bell.wait(0)
+            LocalWakeups(tmp_path).notify_workers()
+        assert wakeup.wait(0)
 
 
-def test_bell_rings_in_a_data_folder_with_a_long_path(tmp_path: Path) -> None:
+def test_wakeup_works_in_a_data_folder_with_a_long_path(tmp_path: Path) -> None:
     """The limit of 107 bytes on a socket's path is no limit on the data folder's."""
     deep = tmp_path.joinpath(*["folder-with-a-long-name"] * 8)
-    with WorkerBell(deep) as bell:
-        ring_workers(deep)
-        assert bell.wait(LONG_S)
+    with LocalWorkerWakeup(deep) as wakeup:
+        LocalWakeups(deep).notify_workers()
+        assert wakeup.wait(LONG_S)
 
 
-def test_closed_bell_leaves_nothing(tmp_path: Path) -> None:
+def test_closed_socket_leaves_nothing(tmp_path: Path) -> None:
     """The folder does not fill up over the years."""
-    with WorkerBell(tmp_path):
+    with LocalWorkerWakeup(tmp_path):
         assert len(list((tmp_path / FOLDER).iterdir())) == 1
     assert list((tmp_path / FOLDER).iterdir()) == []
 
@@ -79,42 +79,50 @@ def test_sockets_of_killed_processes_are_swept(tmp_path: Path, monkeypatch: pyte
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as left_behind:
             left_behind.bind(name)
         os.utime(name, (time.time() - age_s,) * 2)
-    ring_workers(tmp_path)
+    LocalWakeups(tmp_path).notify_workers()
     assert [one.name for one in Path().iterdir()] == ["worker-young"]
 
 
-@pytest.mark.parametrize("what", ["missing", "file"])
-def test_ringing_never_fails(tmp_path: Path, what: str) -> None:
-    """What was committed stays committed, even if nobody can be told."""
+def test_sending_fails_for_nobody_and_works_once_it_can(tmp_path: Path) -> None:
+    """What was committed stays committed, even if nobody can be notified just then."""
     data = tmp_path / "data"
-    if what == "file":
-        data.write_text("not a folder", encoding="ascii")
-    ring_workers(data)
-    ring_webs(data, "1" * 32, "graded")
+    data.write_text("not a folder", encoding="ascii")
+    wakeups = LocalWakeups(data)
+    wakeups.notify_workers()
+    wakeups.notify_webs("1" * 32, "graded")
+    assert not wakeups.workers_listen()
+    data.unlink()
+    with wakeups.worker_wakeup() as wakeup:
+        wakeups.notify_workers()
+        assert wakeup.wait(LONG_S)
 
 
-def test_web_waiters_hear_of_their_own_submission_only(tmp_path: Path, finish: Finish) -> None:
-    """Two tabs on one submission hear the same; a third on another hears nothing."""
+def test_web_waiters_learn_of_their_own_submission_only(tmp_path: Path, finish: Finish) -> None:
+    """Two tabs on one submission get the same news; a third on another gets none."""
 
     async def story() -> list[str | None]:
-        async with WebBell(tmp_path) as bell:
-            with bell.subscribe("a") as one, bell.subscribe("a") as two, bell.subscribe("b") as other:
-                await asyncio.to_thread(ring_webs, tmp_path, "a", "running")
-                heard = [await one.wait(LONG_S), await two.wait(LONG_S)]
-                return [*heard, await other.wait(0.01)]
+        async with LocalSubscriptions(tmp_path) as webs:
+            with (
+                webs.subscribe("a") as one,
+                webs.subscribe("a") as two,
+                webs.subscribe("b") as other,
+            ):
+                await asyncio.to_thread(LocalWakeups(tmp_path).notify_webs, "a", "running")
+                received = [await one.wait(LONG_S), await two.wait(LONG_S)]
+                return [*received, await other.wait(0.01)]
 
     assert finish(story()) == ["running", "running", None]
 
 
-def test_web_waiter_hears_the_newest_state(tmp_path: Path, finish: Finish) -> None:
-    """Who was busy meanwhile need not hear all that happened, only how it stands."""
+def test_web_waiter_learns_the_newest_state(tmp_path: Path, finish: Finish) -> None:
+    """Who was busy meanwhile need not learn all that happened, only how it stands."""
 
     async def story() -> list[str | None]:
-        async with WebBell(tmp_path) as bell:
-            with bell.subscribe("a") as ticket:
-                ring_webs(tmp_path, "a", "running")
-                ring_webs(tmp_path, "a", "graded")
-                return [await ticket.wait(LONG_S), await ticket.wait(0.01)]
+        async with LocalSubscriptions(tmp_path) as webs:
+            with webs.subscribe("a") as subscription:
+                LocalWakeups(tmp_path).notify_webs("a", "running")
+                LocalWakeups(tmp_path).notify_webs("a", "graded")
+                return [await subscription.wait(LONG_S), await subscription.wait(0.01)]
 
     assert finish(story()) == ["graded", None]
 
@@ -123,30 +131,30 @@ def test_ended_web_waiter_is_forgotten(tmp_path: Path, finish: Finish) -> None:
     """Bells for someone who has left find nobody, and harm nobody."""
 
     async def story() -> str | None:
-        async with WebBell(tmp_path) as bell:
-            with bell.subscribe("a"):
+        async with LocalSubscriptions(tmp_path) as webs:
+            with webs.subscribe("a"):
                 pass
-            with bell.subscribe("a") as ticket:
-                ring_webs(tmp_path, "a", "graded")
-                return await ticket.wait(LONG_S)
+            with webs.subscribe("a") as subscription:
+                LocalWakeups(tmp_path).notify_webs("a", "graded")
+                return await subscription.wait(LONG_S)
 
     assert finish(story()) == "graded"
 
 
-def test_web_and_worker_bells_are_apart(tmp_path: Path) -> None:
+def test_wakeups_of_webs_and_workers_are_apart(tmp_path: Path) -> None:
     """A worker is not woken for what only browsers wait for."""
-    with WorkerBell(tmp_path) as bell:
-        ring_webs(tmp_path, "a", "graded")
-        assert not bell.wait(0)
+    with LocalWorkerWakeup(tmp_path) as wakeup:
+        LocalWakeups(tmp_path).notify_webs("a", "graded")
+        assert not wakeup.wait(0)
 
 
 def test_whether_a_worker_listens_can_be_seen(tmp_path: Path) -> None:
     """Only one that lives counts: a socket left behind by a killed process is nobody."""
-    assert not workers_listen(tmp_path)
-    with WorkerBell(tmp_path) as bell:
-        assert workers_listen(tmp_path)
-        assert not bell.wait(0)  # to look is not to ring
+    assert not LocalWakeups(tmp_path).workers_listen()
+    with LocalWorkerWakeup(tmp_path) as wakeup:
+        assert LocalWakeups(tmp_path).workers_listen()
+        assert not wakeup.wait(0)  # to look is not to notify
     left_behind = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     left_behind.bind(str(tmp_path / FOLDER / "worker-1-dead"))
     left_behind.close()
-    assert not workers_listen(tmp_path)
+    assert not LocalWakeups(tmp_path).workers_listen()

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.authoring import Lesson, load_course
-from app.services.tutor.leak_guard.guard import Allowed, Reference, gives_away
+from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText, find_leak
 from app.settings import ROOT
 from tests.unit.disguises import DISGUISES
 
-NOTHING = Allowed.texts()
+NOTHING = VisibleText.texts()
 MAIN = "token-and-position-embeddings"
 # Statements of right ways that tell nothing about the exercise. Whatever else one holds is the solution's.
 SAY_NOTHING = {
@@ -44,9 +44,9 @@ def exercises() -> dict[str, tuple[dict[str, Any], Lesson]]:
 
 
 @cache
-def reference(exercise: str) -> Reference:
+def reference(exercise: str) -> ProtectedText:
     """Return what gives an exercise away."""
-    return Reference.of(exercises()[exercise][0])
+    return ProtectedText.of(exercises()[exercise][0])
 
 
 def right_ways(content: dict[str, Any]) -> list[str]:
@@ -78,7 +78,7 @@ def lines(exercise: str) -> list[str]:
 def test_line_of_a_right_way_is_found_in_any_disguise(exercise: str, disguise: str) -> None:
     """Each statement of the solution and of every equivalent, by itself."""
     missed = [
-        line for line in lines(exercise) if not gives_away(DISGUISES[disguise](line), reference(exercise), NOTHING)
+        line for line in lines(exercise) if not find_leak(DISGUISES[disguise](line), reference(exercise), NOTHING)
     ]
     if disguise in {"with other names", "its value alone"}:
         missed = [line for line in missed if not is_only_a_name(line)]
@@ -96,7 +96,7 @@ def test_whole_solution_is_found_in_any_disguise(exercise: str) -> None:
     """All lines at once."""
     for code in right_ways(exercises()[exercise][0]):
         assert [
-            name for name, make in DISGUISES.items() if not gives_away(whole(name, code), reference(exercise), NOTHING)
+            name for name, make in DISGUISES.items() if not find_leak(whole(name, code), reference(exercise), NOTHING)
         ] == []
 
 
@@ -111,7 +111,9 @@ def whole(disguise: str, code: str) -> str:
 def test_what_everyone_may_read_is_let_through(exercise: str) -> None:
     """The page, section by section, and every message and fact: the tutor may quote all of them."""
     content, lesson = exercises()[exercise]
-    page = Allowed.texts(lesson.markdown, content["statement"], content.get("setup", ""), content.get("starter", ""))
+    page = VisibleText.texts(
+        lesson.markdown, content["statement"], content.get("setup", ""), content.get("starter", "")
+    )
     quoted = [
         lesson.markdown,
         *lesson.markdown.split("\n\n"),
@@ -124,7 +126,7 @@ def test_what_everyone_may_read_is_let_through(exercise: str) -> None:
         *(one.get("message", "") for one in content.get("checks", [])),
         *(one["title"] for one in content.get("checks", [])),
     ]
-    assert [text for text in quoted if gives_away(text, reference(exercise), page)] == []
+    assert [text for text in quoted if find_leak(text, reference(exercise), page)] == []
 
 
 LAST_HINTS = {
@@ -134,13 +136,13 @@ LAST_HINTS = {
 
 
 @pytest.mark.parametrize("exercise", exercises())
-def test_last_hint_is_held_back_just_where_it_is_nearly_the_answer(exercise: str) -> None:
+def test_last_hint_is_withheld_just_where_it_is_nearly_the_answer(exercise: str) -> None:
     """Two of them hold a whole line; once they are opened, the tutor may say it too."""
     content, lesson = exercises()[exercise]
     hint = content["hints"][-1]
     page = [lesson.markdown, content["statement"]]
-    assert gives_away(hint, reference(exercise), Allowed.texts(*page)) == LAST_HINTS.get(exercise)
-    assert gives_away(hint, reference(exercise), Allowed.texts(*page, hint)) is None
+    assert find_leak(hint, reference(exercise), VisibleText.texts(*page)) == LAST_HINTS.get(exercise)
+    assert find_leak(hint, reference(exercise), VisibleText.texts(*page, hint)) is None
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_last_hint_is_held_back_just_where_it_is_nearly_the_answer(exercise: str
 )
 def test_what_a_good_tutor_says_is_let_through(text: str) -> None:
     """Names, shapes, small examples on other sizes, questions."""
-    assert gives_away(text, reference(MAIN), NOTHING) is None
+    assert find_leak(text, reference(MAIN), NOTHING) is None
 
 
 @pytest.mark.parametrize(
@@ -202,21 +204,19 @@ def test_what_a_good_tutor_says_is_let_through(text: str) -> None:
 )
 def test_other_ways_to_write_a_line_are_found(text: str) -> None:
     """Arguments by name, in any order, other names, methods for functions, sums the other way round."""
-    assert gives_away(text, reference(MAIN), NOTHING)
+    assert find_leak(text, reference(MAIN), NOTHING)
 
 
 def test_what_the_student_wrote_may_be_quoted() -> None:
     """Their own right line is theirs, and the next one is not given away by it."""
-    own = Allowed.texts("token_emb = nn.Embedding(vocab_size, n_embd)\ntok=token_emb( x )  # mine\n")
-    assert gives_away("You wrote `tok = token_emb(x)`: which shape has it?", reference(MAIN), own) is None
-    assert (
-        gives_away("You wrote `tok = token_emb(x)`, so add `h = tok + pos`.", reference(MAIN), own) == "h = tok + pos"
-    )
+    own = VisibleText.texts("token_emb = nn.Embedding(vocab_size, n_embd)\ntok=token_emb( x )  # mine\n")
+    assert find_leak("You wrote `tok = token_emb(x)`: which shape has it?", reference(MAIN), own) is None
+    assert find_leak("You wrote `tok = token_emb(x)`, so add `h = tok + pos`.", reference(MAIN), own) == "h = tok + pos"
 
 
 def test_statement_that_was_given_away_is_named() -> None:
     """The log and the tests say which one it was."""
-    assert gives_away("So: tok=token_emb(x)", reference(MAIN), NOTHING) == "tok = token_emb(x)"
+    assert find_leak("So: tok=token_emb(x)", reference(MAIN), NOTHING) == "tok = token_emb(x)"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_statement_that_was_given_away_is_named() -> None:
 )
 def test_answer_to_a_question_is_found(exercise: str, text: str) -> None:
     """Numbers in any grouping, and shapes."""
-    assert gives_away(text, reference(exercise), NOTHING)
+    assert find_leak(text, reference(exercise), NOTHING)
 
 
 def test_text_of_any_kind_can_be_looked_at() -> None:
@@ -251,7 +251,7 @@ def test_text_of_any_kind_can_be_looked_at() -> None:
         ".",
         "QUJD" * 9,
     ):
-        assert gives_away(text, reference(MAIN), NOTHING) is None
+        assert find_leak(text, reference(MAIN), NOTHING) is None
 
 
 @pytest.mark.parametrize(
@@ -260,5 +260,5 @@ def test_text_of_any_kind_can_be_looked_at() -> None:
 def test_time_does_not_run_away_with_the_brackets(text: str) -> None:
     """An answer made to be hard to read takes no longer than a long one."""
     began_s = time.process_time()
-    assert gives_away(text, reference(MAIN), NOTHING) is None
+    assert find_leak(text, reference(MAIN), NOTHING) is None
     assert time.process_time() - began_s < 5.0

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from app.authoring import load_code_exercise
 from app.clients.tutor import EngineFailed, Passage, Piece, Usage
-from app.services.tutor.leak_guard.guard import Allowed, Reference
-from app.services.tutor.leak_guard.stream_filter import MOST_CHARACTERS, Watch, guarded
+from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText
+from app.services.tutor.leak_guard.stream_filter import MOST_CHARACTERS, LeakFilter, guarded
 from tests.conftest import MAIN_EXERCISE, run_apart
 from tests.unit.disguises import DISGUISES
 
-REFERENCE = Reference.of(load_code_exercise(MAIN_EXERCISE).content())
+REFERENCE = ProtectedText.of(load_code_exercise(MAIN_EXERCISE).content())
 REPLACEMENT = "Let us go one step back: what is a row?"
 CLEAN = """A table has rows.
 
@@ -47,12 +47,12 @@ class Engine:
             self.is_closed = True
 
 
-def watch(most_characters: int = MOST_CHARACTERS) -> Watch:
+def watch(most_characters: int = MOST_CHARACTERS) -> LeakFilter:
     """Return what an answer is measured by."""
-    return Watch(REFERENCE, Allowed.texts(), REPLACEMENT, most_characters)
+    return LeakFilter(REFERENCE, VisibleText.texts(), REPLACEMENT, most_characters)
 
 
-def let_through(engine: Engine, by: Watch) -> list[Piece]:
+def let_through(engine: Engine, by: LeakFilter) -> list[Piece]:
     """Return the pieces that reach the student."""
 
     async def story() -> list[Piece]:
@@ -149,7 +149,7 @@ def test_leak_without_a_line_end_is_found_at_the_end() -> None:
     """The last line needs none."""
     by = watch()
     assert text_of(let_through(Engine("Well.\n", LEAK), by)) == f"Well.\n\n\n{REPLACEMENT}"
-    assert by.given_away == LEAK
+    assert by.leak == LEAK
 
 
 def test_sources_and_usage_arrive_once() -> None:

@@ -28,7 +28,7 @@ def test_link_signs_an_administrator_in(client: TestClient, site: Site) -> None:
     """Looking at it spends nothing; the button signs in, and leads to the state of the site."""
     link = link_for(site, "admin")
     with site.database.write() as session:
-        workers.register(session, owner="a", slots=2, walls=WALLS)
+        workers.register(session, owner="a", slots=2, findings=WALLS)
     assert "admin@example.org" in client.get(link).text
     answer = client.post(link)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/admin/health")

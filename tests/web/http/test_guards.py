@@ -152,10 +152,14 @@ def test_readiness_tells_of_workers_and_their_weakest_walls(client: TestClient) 
     wall = {"wall": "seccomp", "deed": "open a socket", "why": ""}
     app: object = client.app
     with app.state.site.database.write() as session:  # type: ignore[attr-defined]
-        workers.register(session, owner="a", slots=2, walls=[wall | {"state": "holds"}])
-        workers.register(session, owner="b", slots=1, walls=[wall | {"state": "missing"}])
+        workers.register(session, owner="a", slots=2, findings=[wall | {"state": "holds"}])
+        workers.register(session, owner="b", slots=1, findings=[wall | {"state": "missing"}])
         workers.register(
-            session, owner="c", slots=9, walls=[], clock=lambda: utc_now() - workers.SILENT_AFTER - timedelta(seconds=1)
+            session,
+            owner="c",
+            slots=9,
+            findings=[],
+            clock=lambda: utc_now() - workers.SILENT_AFTER - timedelta(seconds=1),
         )
     told = client.get("/readyz").json()
     assert (told["workers"], told["slots"]) == (2, 3)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from starlette.testclient import TestClient
 
-from app.clients.wakeups.local_sockets import WorkerBell
+from app.clients.wakeups.local_sockets import LocalWorkerWakeup
 from app.settings import Settings
 from app.web.submissions import pages as submission_pages
 from graders.report import CheckResult, CheckStatus, Misconception, Verdict
@@ -90,7 +90,7 @@ def test_whoever_waits_is_told_whether_somebody_is_there_to_grade(client: TestCl
     """Right after the start nobody is ready yet, which is another kind of waiting than in a queue."""
     where = client.post(FORM, data={"source": "1"}, headers=HTMX)
     assert "Getting ready" in where.text
-    with WorkerBell(settings.data_dir):
+    with LocalWorkerWakeup(settings.data_dir):
         page = client.post(FORM, data={"source": "1"}, headers=HTMX).text
     assert "Getting ready" not in page
     assert "Your place in the queue: 2" in page

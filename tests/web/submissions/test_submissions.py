@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from app.clients.wakeups.local_sockets import ring_webs
+from app.clients.wakeups.local_sockets import LocalWakeups
 from app.web.http.site import Site
 from tests.web.conftest import EXERCISE, SUBMISSIONS, Worker, make_report
 
@@ -57,7 +57,7 @@ def test_waiting_ends_with_the_verdict(client: TestClient, student: Headers, wor
 
     def finish() -> None:
         worker.record(claim, make_report())
-        ring_webs(site.settings.data_dir, sent.json()["id"], "graded")
+        LocalWakeups(site.settings.data_dir).notify_webs(sent.json()["id"], "graded")
 
     threading.Timer(0.2, finish).start()
     began = time.monotonic()

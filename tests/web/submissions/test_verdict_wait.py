@@ -9,7 +9,7 @@ import httpx2
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 
-from app.clients.wakeups.local_sockets import ring_webs
+from app.clients.wakeups.local_sockets import LocalWakeups
 from app.main import create_app
 from app.settings import Settings
 from app.web.submissions.queue_positions import Places
@@ -37,7 +37,7 @@ def test_page_is_quick_while_hundreds_wait(
             assert time.monotonic() - began < 5
             assert not any(task.done() for task in waiting)
             await asyncio.to_thread(Worker(app.state.site).grade, make_report())
-            await asyncio.to_thread(ring_webs, settings.data_dir, sent.json()["id"], "graded")
+            await asyncio.to_thread(LocalWakeups(settings.data_dir).notify_webs, sent.json()["id"], "graded")
             answers = await asyncio.gather(*waiting)
             assert {answer.json()["state"] for answer in answers} == {"graded"}
 
@@ -89,8 +89,8 @@ def browser(app: FastAPI) -> httpx2.AsyncClient:
 
 
 async def all_wait(app: FastAPI, submission_id: str) -> None:
-    """Return when every call has taken its place at the bell."""
-    bell = app.state.site.bell
-    # The bell has no event for "one more listens": only this test would want it.
-    while len(bell._tickets.get(submission_id, ())) < WAITING:  # noqa: ASYNC110, SLF001
+    """Return when every call has taken its place at the subscriptions."""
+    subscriptions = app.state.site.subscriptions
+    # The subscriptions has no event for "one more listens": only this test would want it.
+    while len(subscriptions._tickets.get(submission_id, ())) < WAITING:  # noqa: ASYNC110, SLF001
         await asyncio.sleep(0.01)

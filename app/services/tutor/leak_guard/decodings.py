@@ -47,7 +47,7 @@ _HEX = re.compile(r"(?:[0-9a-f]{2}[\s:]?){8,}", re.IGNORECASE)
 _SPELLED = re.compile(r"(?:(?<=\s)|^)(?:\S[^\S\n]{1,3}){7,}\S(?=\s|$)", re.MULTILINE)
 
 
-def readings(text: str, *, decoded: bool = True) -> set[Tokens]:
+def decodings(text: str, *, decoded: bool = True) -> set[Tokens]:
     """
     Return every sequence of tokens that the text may be read as.
 

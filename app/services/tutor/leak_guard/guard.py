@@ -4,7 +4,7 @@ Whether an answer of the tutor gives the solution away.
 What is looked for are the statements of the solution and of every other right way, and their
 right-hand sides, as tokens: so it does not matter whether they stand in a code block, in a sentence,
 on one line or on five, with other names for what they make, or in one of the disguises that
-`readings` knows. Code that the student may see anyway is never a fault: what they wrote themselves,
+`decodings` knows. Code that the student may see anyway is never a fault: what they wrote themselves,
 the starting code, the task, the lesson, hints that they have opened, what their report says.
 
 Names alone, shapes, and statements that say nothing (`import`, `x = 0`, `print(…)`) are free.
@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from app.clients.tutor import TutorContext
-from app.services.tutor.leak_guard.decodings import readings
+from app.services.tutor.leak_guard.decodings import decodings
 from app.services.tutor.leak_guard.patterns import patterns
 from app.services.tutor.leak_guard.tokens import Tokens, open_brackets
-from app.services.tutor.leak_guard.trie import Tree
+from app.services.tutor.leak_guard.trie import Trie
 
 _STARS = frozenset({"*", "**", "~"})
 """In Markdown these make words bold; where no pattern has one, an answer is read without them too."""
@@ -34,25 +34,25 @@ _LONGEST_CALL = 80
 
 
 @dataclass(frozen=True)
-class Reference:
+class ProtectedText:
     """What gives an exercise away. Make it once for a version, and keep it."""
 
-    tree: Tree = field(repr=False)
+    trie: Trie = field(repr=False)
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Self:
         """Read a version's stored content: `solution` and `equivalents`, or the `answer` of a question."""
-        tree = Tree()
+        trie = Trie()
         for pattern in patterns(content):
-            tree.add(pattern.tokens, pattern.says)
-        return cls(tree)
+            trie.add(pattern.tokens, pattern.says)
+        return cls(trie)
 
 
 @dataclass(frozen=True)
-class Allowed:
+class VisibleText:
     """What the student may see anyway, as token sequences to look others up in."""
 
-    told: frozenset[str] = field(repr=False)
+    texts_seen: frozenset[str] = field(repr=False)
 
     @classmethod
     def of(cls, context: TutorContext, *more: str) -> Self:
@@ -79,30 +79,30 @@ class Allowed:
     @classmethod
     def texts(cls, *texts: str) -> Self:
         """Allow what stands in any of these."""
-        read = [tokens for text in texts for tokens in readings(text, decoded=False)]
+        read = [tokens for text in texts for tokens in decodings(text, decoded=False)]
         return cls(frozenset(_joined(form) for tokens in read for form in _with_stars(tokens)))
 
     def has(self, tokens: Sequence[str]) -> bool:
         """Say whether these tokens stand somewhere, one after the other."""
         wanted = _joined(tokens)
-        return any(wanted in one for one in self.told)
+        return any(wanted in one for one in self.texts_seen)
 
 
-def gives_away(text: str, reference: Reference, allowed: Allowed) -> str | None:
+def find_leak(text: str, protected: ProtectedText, visible: VisibleText) -> str | None:
     """Return the statement that a text gives away, or None."""
-    for tokens in readings(text):
+    for tokens in decodings(text):
         for form in _with_stars(tokens):
-            for start, end, says in reference.tree.found(form):
-                if _is_whole(form, end) and not allowed.has(form[start:end]):
+            for start, end, says in protected.trie.found(form):
+                if _is_whole(form, end) and not visible.has(form[start:end]):
                     return says
     return None
 
 
-def may_go_on(text: str, reference: Reference) -> bool:
+def may_continue(text: str, protected: ProtectedText) -> bool:
     """Say whether the end of a text may be the beginning of something that gives the solution away."""
     return any(
-        open_brackets(form[-_LONGEST_CALL:]) or reference.tree.goes_on(form)
-        for tokens in readings(text, decoded=False)
+        open_brackets(form[-_LONGEST_CALL:]) or protected.trie.may_continue(form)
+        for tokens in decodings(text, decoded=False)
         for form in _with_stars(tokens)
     )
 

@@ -96,8 +96,8 @@ class _Code:
         bound = {token for name in self._bound for token in canonical(name)}
         tokens = canonical(ast.unparse(value))
         return tuple(
-            WILD if token in bound and (place == 0 or tokens[place - 1] != ".") else token
-            for place, token in enumerate(tokens)
+            WILD if token in bound and (position == 0 or tokens[position - 1] != ".") else token
+            for position, token in enumerate(tokens)
         )
 
 
@@ -137,9 +137,9 @@ class _Replaced(ast.NodeTransformer):
         return self._values.get(node.id, node)
 
 
-def _bound(tree: ast.AST) -> Iterator[str]:
+def _bound(trie: ast.AST) -> Iterator[str]:
     """Yield the names that code makes: variables, arguments, what it keeps on `self`."""
-    for node in ast.walk(tree):
+    for node in ast.walk(trie):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.arg) and node.arg != "self":
@@ -242,8 +242,8 @@ def _answers(answer: dict[str, Any]) -> Iterator[Pattern]:
         sizes = [str(size) for size in answer["shape"]]
         if len(sizes) > 1:
             for between in (",", "*", "x"):
-                told = [token for size in sizes for token in (between, size)][1:]
-                yield Pattern(tuple(told), str(answer["shape"]))
+                tokens = [token for size in sizes for token in (between, size)][1:]
+                yield Pattern(tuple(tokens), str(answer["shape"]))
     if "number" in answer:
         for written in _written(answer["number"], answer.get("tolerance", 0.0)):
             yield Pattern(canonical(written), str(answer["number"]))

@@ -1,7 +1,7 @@
 """
 Code as tokens in one canonical form, for code that need not be complete, nor code at all.
 
-The same is done to the reference and to an answer, so what is lost here (case, quotes, the names of
+The same is done to the protected text and to an answer, so what is lost here (case, quotes, the names of
 modules) is lost to both, and two ways of writing the same become equal:
 
     tok = token_emb( x )                                      tok=token_emb(x)
@@ -63,13 +63,13 @@ def _spelled(token: str) -> str:
 
 def _without_modules(tokens: list[str]) -> list[str]:
     kept: list[str] = []
-    place = 0
-    while place < len(tokens):
-        if _says_nothing(tokens[place : place + 3]):
-            place += 2
+    position = 0
+    while position < len(tokens):
+        if _says_nothing(tokens[position : position + 3]):
+            position += 2
         else:
-            kept.append(tokens[place])
-            place += 1
+            kept.append(tokens[position])
+            position += 1
     return kept
 
 
@@ -124,9 +124,9 @@ def _is_wrapped(inside: list[str]) -> bool:
     if inside[:1] != ["("] or inside[-1:] != [")"]:
         return False
     depth = 0
-    for place, token in enumerate(inside):
+    for position, token in enumerate(inside):
         depth += (token in _CLOSES) - (token in _CLOSES.values())
-        if depth == 0 and place < len(inside) - 1:
+        if depth == 0 and position < len(inside) - 1:
             return False
         if depth == 1 and token == _COMMA:
             return False
@@ -141,8 +141,8 @@ def _arguments(function: str, inside: list[str]) -> list[str]:
     order = _SIGNATURES.get(function, ())
     keyed = [(one[0] if _is_keyed(one) else "", one[2:] if _is_keyed(one) else one) for one in given]
     if all(name in order for name, _ in keyed if name):
-        places = [order.index(name) if name else place for place, (name, _) in enumerate(keyed)]
-        keyed = [one for _, one in sorted(zip(places, keyed, strict=True), key=lambda pair: pair[0])]
+        positions = [order.index(name) if name else position for position, (name, _) in enumerate(keyed)]
+        keyed = [one for _, one in sorted(zip(positions, keyed, strict=True), key=lambda pair: pair[0])]
     joined = [token for _, one in keyed for token in [",", *one]]
     return joined[1:]
 

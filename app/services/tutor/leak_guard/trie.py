@@ -10,10 +10,10 @@ WILD = "*name*"
 
 
 @dataclass
-class Tree:
+class Trie:
     """What may follow a beginning. The root is the empty beginning."""
 
-    following: dict[str, "Tree"] = field(default_factory=dict)
+    following: dict[str, "Trie"] = field(default_factory=dict)
     says: str | None = None
     """Of a whole sequence: what was added with it."""
     is_specific: bool = False
@@ -27,7 +27,7 @@ class Tree:
         node = self
         for token in tokens:
             is_specific = node.is_specific or (token != WILD and is_word(token))
-            node = node.following.setdefault(token, Tree(is_specific=is_specific))
+            node = node.following.setdefault(token, Trie(is_specific=is_specific))
         node.says = node.says or says
 
     def found(self, tokens: Tokens) -> Iterator[tuple[int, int, str]]:
@@ -38,7 +38,7 @@ class Tree:
                 if node.says is not None:
                     yield start, end, node.says
 
-    def goes_on(self, tokens: Tokens) -> bool:
+    def may_continue(self, tokens: Tokens) -> bool:
         """Say whether the tokens end in the midst of a sequence, behind a name of its own."""
         tokens = tokens[-self.depth :] if self.depth else ()
         words = [is_word(token) for token in tokens]
@@ -48,13 +48,13 @@ class Tree:
             for end, node in self._walk(tokens, start, words)
         )
 
-    def _walk(self, tokens: Tokens, start: int, words: list[bool]) -> "Iterator[tuple[int, Tree]]":
+    def _walk(self, tokens: Tokens, start: int, words: list[bool]) -> "Iterator[tuple[int, Trie]]":
         """Yield the nodes that are reached from a start, each with the place behind it."""
-        nodes: list[Tree] = [self]
-        for place in range(start, len(tokens)):
-            names = (tokens[place], WILD) if words[place] else (tokens[place],)
+        nodes: list[Trie] = [self]
+        for position in range(start, len(tokens)):
+            names = (tokens[position], WILD) if words[position] else (tokens[position],)
             nodes = [node.following[name] for node in nodes for name in names if name in node.following]
             if not nodes:
                 return
             for node in nodes:
-                yield place + 1, node
+                yield position + 1, node

@@ -26,7 +26,7 @@ _ABOUT_ENDS = {  # what students call these verdicts
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What is known of the student's last attempt, if something is wrong with it."""
 
     said: str
@@ -37,7 +37,7 @@ class Finding:
     """More words that belong to it, for finding out whether a question is about it."""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """All its text."""
         return f"{self.said} {self.teacher} {self.about}"
 
@@ -69,7 +69,7 @@ def error(context: TutorContext) -> dict[str, Any] | None:
     return dict(found) if found and found.get("type") != "AnswerRefused" else None
 
 
-def find(context: TutorContext) -> Finding | None:
+def diagnose(context: TutorContext) -> Diagnosis | None:
     """Say what is wrong with the last attempt; None if there was none, or if it passed."""
     report = _report(context)
     if not report or passed(context):
@@ -79,14 +79,14 @@ def find(context: TutorContext) -> Finding | None:
     tag = str(idea.get("tag", "")).replace("-", " ")
     stopped = error(context)
     if stopped and report.get("verdict") == "error":
-        return Finding(_stopped(context, stopped, known=bool(teacher)), teacher, f"{tag} {stopped['message']}")
+        return Diagnosis(_stopped(context, stopped, known=bool(teacher)), teacher, f"{tag} {stopped['message']}")
     failing = checks(context, "failed")
     if failing:
         first = failing[0]
         words = " ".join(f"{one['id']} {one['title']} {one['message']}" for one in failing)
-        return Finding(_fails(first, teacher), teacher, f"{tag} {words} {stopped['message'] if stopped else ''}")
+        return Diagnosis(_fails(first, teacher), teacher, f"{tag} {words} {stopped['message'] if stopped else ''}")
     note = report.get("note") or "It did not come to an end that could be judged."
-    return Finding(in_code(note), teacher, f"{tag} {_ABOUT_ENDS.get(str(report.get('verdict')), '')}")
+    return Diagnosis(in_code(note), teacher, f"{tag} {_ABOUT_ENDS.get(str(report.get('verdict')), '')}")
 
 
 def first_failing(context: TutorContext) -> str:
@@ -103,7 +103,7 @@ def quotes_error(context: TutorContext, question: str) -> bool:
         return False
     asked = f" {' '.join(_WORD.findall(question.lower()))} "
     said = _WORD.findall((stopped.get("message") or "").lower())
-    runs = (" ".join(said[place : place + _QUOTED_WORDS]) for place in range(len(said) - _QUOTED_WORDS + 1))
+    runs = (" ".join(said[index : index + _QUOTED_WORDS]) for index in range(len(said) - _QUOTED_WORDS + 1))
     return stopped["type"].lower() in asked.split() or any(f" {run} " in asked for run in runs)
 
 
@@ -148,8 +148,8 @@ def asked_shape(context: TutorContext, name: str) -> str:
 def mentioned(context: TutorContext, question: str) -> list[str]:
     """Return the names of the task that a question has in it, in the question's order."""
     names: Sequence[str] = (*context.names, *(one["name"] for one in tensors(context)))
-    places = {name: re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", question) for name in names}
-    return sorted((name for name, place in places.items() if place), key=lambda name: places[name].start())  # type: ignore[union-attr]
+    matches = {name: re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", question) for name in names}
+    return sorted((name for name, index in matches.items() if index), key=lambda name: matches[name].start())  # type: ignore[union-attr]
 
 
 def _report(context: TutorContext) -> dict[str, Any]:
@@ -160,13 +160,13 @@ def _stopped(context: TutorContext, stopped: dict[str, Any], *, known: bool) -> 
     line = line_of(context.source, stopped.get("line"))
     where = f" at line {stopped['line']}" if stopped.get("line") else ""
     shown = f", `{line}`," if line else ""
-    explained = in_code(stopped.get("explanation") or "")
-    if _SAYS_LITTLE in explained:
+    explanation = in_code(stopped.get("explanation") or "")
+    if _SAYS_LITTLE in explanation:
         entry = general_knowledge().on_error(stopped.get("message") or "")
-        explained = entry.says if entry else f"Its message is: {_quoted(stopped.get('message') or '')}."
+        explanation = entry.says if entry else f"Its message is: {_quoted(stopped.get('message') or '')}."
     if known:
-        explained = _without_questions(explained) or explained
-    return f"Your code stopped{where}{shown} with `{stopped['type']}`. {explained}"
+        explanation = _without_questions(explanation) or explanation
+    return f"Your code stopped{where}{shown} with `{stopped['type']}`. {explanation}"
 
 
 def _fails(first: dict[str, Any], teacher: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 
 from app.clients.tutor.port import Piece, TutorContext
-from app.services.tutor.offline.intents import kind_of
+from app.services.tutor.offline.intents import intent_of
 from app.services.tutor.offline.replies import Reply, reply
 
 
@@ -20,8 +20,8 @@ class RetrievalEngine:
     async def answer(self, context: TutorContext) -> AsyncGenerator[Piece]:
         """Answer paragraph by paragraph; the last piece names the section that was used."""
         whole = answer_to(context)
-        for place, paragraph in enumerate(whole.paragraphs):
-            last = place == len(whole.paragraphs) - 1
+        for index, paragraph in enumerate(whole.paragraphs):
+            last = index == len(whole.paragraphs) - 1
             yield Piece(paragraph if last else f"{paragraph}\n\n", whole.sources if last else ())
 
     def most_tokens(self, context: TutorContext) -> int:  # noqa: ARG002  as the port has it
@@ -31,4 +31,4 @@ class RetrievalEngine:
 
 def answer_to(context: TutorContext) -> Reply:
     """Return the whole answer."""
-    return reply(kind_of(context.question), context, context.question)
+    return reply(intent_of(context.question), context, context.question)

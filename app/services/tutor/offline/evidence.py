@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from app.clients.tutor.port import Passage, TutorContext
-from app.services.tutor.offline.knowledge import Entry, fact, general_knowledge
-from app.services.tutor.offline.ranking import Match, Ranking
+from app.services.tutor.offline.knowledge import KnowledgeEntry, fact, general_knowledge
+from app.services.tutor.offline.ranking import RankedText, Ranking
 
 KNOWN = 0.42  # of a question that something must cover for it to be an answer
 _SURE = 0.75
@@ -25,7 +25,7 @@ _SPACE_BEFORE_LIST = re.compile(r"^[^\S\n]*(?:[-*]|\d+\.)\s+", re.MULTILINE)
 class Topic:
     """What answers a question."""
 
-    entry: Entry
+    entry: KnowledgeEntry
     score: float
     """How much of the question it covers, 0 to about 1."""
     is_own: bool
@@ -51,41 +51,41 @@ class Evidence:
     @cached_property
     def topics(self) -> list[Topic]:
         """Return what answers the question, the best first; what was answered before is left out."""
-        told = [one.answer for one in self._context.earlier]
+        already_said = [one.answer for one in self._context.earlier]
         best: dict[int, Topic] = {}
         for one in (match for part in self._parts for match in self._ranking.best(part)):
-            if one.place not in best or best[one.place].score < one.score:
-                best[one.place] = self._topic(one)
+            if one.index not in best or best[one.index].score < one.score:
+                best[one.index] = self._topic(one)
         found = best.values()
         known = (one for one in found if one.score >= KNOWN and one.entry.says)
-        fresh = [one for one in known if not any(one.entry.says in answer for answer in told)]
+        fresh = [one for one in known if not any(one.entry.says in answer for answer in already_said)]
         return sorted(fresh, key=lambda one: -one.score)
 
     def sources(self, answer: str) -> tuple[Passage, ...]:
         """Return the section that an answer rests on, if there is one: it has to share the answer's words."""
         words = [*self.question, *self.question, *self._knowledge.lexicon.words(answer)]
         found = self._passage_ranking.best(words)
-        return (self._context.passages[found[0].place],) if found and found[0].score >= _SUPPORTS else ()
+        return (self._context.passages[found[0].index],) if found and found[0].score >= _SUPPORTS else ()
 
     def relevance(self, text: str) -> float:
         """Say how much of the question a text covers, 0 to about 1."""
         words = self._knowledge.lexicon.words(text)
-        found = [one for one in Ranking([words, *self._texts]).best(self.question) if one.place == 0]
+        found = [one for one in Ranking([words, *self._texts]).best(self.question) if one.index == 0]
         return found[0].score if found else 0.0
 
     @cached_property
-    def _entries(self) -> Sequence[Entry]:
+    def _entries(self) -> Sequence[KnowledgeEntry]:
         return [*self._own, *self._knowledge.entries, *self._read]
 
     @cached_property
-    def _own(self) -> Sequence[Entry]:
+    def _own(self) -> Sequence[KnowledgeEntry]:
         return [fact(text) for text in self._context.facts]
 
     @cached_property
-    def _read(self) -> Sequence[Entry]:
+    def _read(self) -> Sequence[KnowledgeEntry]:
         """Paragraphs of the lesson, as if they were known."""
         return [
-            Entry(title="", asked=(one.title,), says=text)
+            KnowledgeEntry(title="", asked=(one.title,), says=text)
             for one in self._context.passages
             if not one.address.endswith("#task-title")
             for text in paragraphs(one.text)
@@ -107,9 +107,9 @@ class Evidence:
     def _repaired(self, question: str) -> list[str]:
         return self._knowledge.lexicon.repaired(question, self._ranking.known)
 
-    def _topic(self, match: Match) -> Topic:
-        entry = self._entries[match.place]
-        is_fact = match.place < len(self._own)
+    def _topic(self, match: RankedText) -> Topic:
+        entry = self._entries[match.index]
+        is_fact = match.index < len(self._own)
         return Topic(entry, match.score * (_OWN_COUNTS if is_fact else 1.0), is_own=is_fact or not entry.then)
 
 

@@ -1,9 +1,9 @@
 """
 What kind of question it is, as far as its words alone show it.
 
-The kinds are tried in order, so the earlier ones win: whoever wants the answer written is told how to get on, however
-politely it is wrapped. A question taken for the wrong kind is answered less well, but never with the answer: no kind
-of reply is made from it.
+The intents are tried in order, so the earlier ones win: whoever wants the answer written is shown how to get on,
+however politely it is wrapped. A question taken for the wrong intent is answered less well, but never with the
+answer: no kind of reply is made from it.
 """
 
 import re
@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from app.services.tutor.offline.language import folded
 
 
-class Kind(Enum):
+class Intent(Enum):
     """What a student wants."""
 
     STUCK = "stuck"  # nothing but "help" or "???"
@@ -45,7 +45,7 @@ class _Patterns:
     """What intents.yaml has, ready to be used."""
 
     demands: tuple[re.Pattern[str], ...]
-    kinds: tuple[tuple[Kind, re.Pattern[str]], ...]
+    intents: tuple[tuple[Intent, re.Pattern[str]], ...]
     help: re.Pattern[str]
     other_tongues: re.Pattern[str]
     english: re.Pattern[str]
@@ -55,18 +55,18 @@ _FILE = Path(__file__).with_name("intents.yaml")
 _OF_SOLUTION = re.compile(r"\b(answer|solution|code|line)s?\b")
 
 
-def kind_of(question: str) -> Kind:
+def intent_of(question: str) -> Intent:
     """Return what kind of question it is."""
     text, known = folded(question), _patterns()
     if known.help.match(text):
-        return Kind.STUCK
-    first = next((kind for kind, pattern in known.kinds if pattern.search(text)), None)
+        return Intent.STUCK
+    first = next((kind for kind, pattern in known.intents if pattern.search(text)), None)
     demanded = any(one.search(text) for one in known.demands)
-    if demanded and not (first is Kind.ELSEWHERE and not _OF_SOLUTION.search(text)):
-        return Kind.ANSWER  # "write my essay" is a demand too, but not for this exercise's answer
-    if first in {None, Kind.WRONG} and _is_foreign(text):
-        return Kind.FOREIGN
-    return first or Kind.IDEA
+    if demanded and not (first is Intent.ELSEWHERE and not _OF_SOLUTION.search(text)):
+        return Intent.ANSWER  # "write my essay" is a demand too, but not for this exercise's answer
+    if first in {None, Intent.WRONG} and _is_foreign(text):
+        return Intent.FOREIGN
+    return first or Intent.IDEA
 
 
 def _is_foreign(text: str) -> bool:
@@ -82,7 +82,7 @@ def _patterns() -> _Patterns:
     demands = (one.replace("<give>", raw["give"]).replace("<thing>", raw["thing"]) for one in raw["demands"])
     return _Patterns(
         demands=tuple(re.compile(one) for one in demands),
-        kinds=tuple((Kind(name), re.compile(pattern)) for name, pattern in raw["kinds"].items()),
+        intents=tuple((Intent(name), re.compile(pattern)) for name, pattern in raw["kinds"].items()),
         help=re.compile(raw["help"]),
         other_tongues=re.compile(raw["other_tongues"]),
         english=re.compile(raw["english"]),

@@ -14,7 +14,7 @@ _ASKED = re.compile(r"\A\s*([^?\n]{3,300}\?)\s+(?=\S)")
 
 
 @dataclass(frozen=True)
-class Entry:
+class KnowledgeEntry:
     """Something that the tutor knows."""
 
     title: str
@@ -38,10 +38,10 @@ class Entry:
 class Knowledge:
     """What is known of PyTorch, whatever the exercise."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[KnowledgeEntry, ...]
     lexicon: Lexicon
 
-    def on_error(self, message: str) -> Entry | None:
+    def on_error(self, message: str) -> KnowledgeEntry | None:
         """Return what explains an exception."""
         return next((one for one in self.entries if one.error and one.error.search(message[:500])), None)
 
@@ -52,7 +52,7 @@ def general_knowledge() -> Knowledge:
     raw = YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
     return Knowledge(
         entries=tuple(
-            Entry(
+            KnowledgeEntry(
                 title=one["title"],
                 asked=tuple(one["asked"]),
                 says=one["says"].strip(),
@@ -65,7 +65,7 @@ def general_knowledge() -> Knowledge:
     )
 
 
-def fact(text: str) -> Entry:
+def fact(text: str) -> KnowledgeEntry:
     """
     Read an author's fact. One that begins with a question is found by it, and says what comes after.
 
@@ -73,5 +73,5 @@ def fact(text: str) -> Entry:
     """
     asked = _ASKED.match(text)
     if asked is None:
-        return Entry(title="", asked=(), says=text.strip())
-    return Entry(title="", asked=(asked[1],), says=text[asked.end() :].strip())
+        return KnowledgeEntry(title="", asked=(), says=text.strip())
+    return KnowledgeEntry(title="", asked=(asked[1],), says=text[asked.end() :].strip())

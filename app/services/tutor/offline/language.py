@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
+from app.services.exercises.stop_words import STOP_WORDS
+
 QUESTION_CHARS = 2_000  # what is read of a question; patterns over more could be made slow
 _WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -19,23 +21,6 @@ _SHORTEST_STEM = 3
 _SHORTEST_REPAIRED, _LONGEST_REPAIRED = 5, 20
 _MOST_REPAIRED = 60  # words of a question; each is compared with all that are known
 _ALIKE = 0.8
-
-# Words that say nothing of what a question is about.
-_SAYING_LITTLE = "look looks looking difference different between fine hmm line long practice"
-_EMPTY = frozenset(_SAYING_LITTLE.split()) | frozenset(
-    """
-    a about all also always am an and any anything are aren't arent as at be because been being but by can can't
-    cant could couldn't did didn't didnt do does doesn't doesnt doing don't dont else etc even ever every
-    exactly explain for from get gets getting give given go goes going got had has have he hello help her here
-    hers hey hi his how however i i'm im if in instead into is isn't isnt it it's its just kind know let like
-    made make makes making many may me mean means might more most much must my need needs no not now of off ok
-    okay on only or other our out over own please quite rather really right say saying says see she should show
-    since so some somehow someone something sorry still such t take tell than that that's thats the their them
-    then there these they thing things think this those though to too try trying u understand until up us use
-    used using ve very want wants was way we well were what what's whats wat waht when where which while who why
-    will with without won't wont work works would yeah yes you your yours good problem exist happen happens
-    """.split()  # noqa: SIM905  a list would take a line for each
-)
 
 
 def folded(text: str) -> str:
@@ -65,13 +50,13 @@ class Lexicon:
     def _words(self, text: str) -> tuple[str, ...]:
         """Return the words that say what a text is about, as they are compared; `pos_emb` is `pos` and `emb` too."""
         humps = " ".join(_CAMEL.sub(" ", word) for word in _HUMPED.findall(text))
-        parts = (word for word in self._parts(f"{text} {humps}") if word not in _EMPTY and not word.isdigit())
+        parts = (word for word in self._parts(f"{text} {humps}") if word not in STOP_WORDS and not word.isdigit())
         return tuple(self._plain(word) for word in parts)
 
     def repaired(self, text: str, known: Collection[str]) -> list[str]:
         """Return the words of a question; those that nobody knows become the known one they are a slip of."""
         bare = _NUMBER.sub(" number ", _BRACKETS.sub(" ", text[:QUESTION_CHARS]))
-        plain = (self._plain(word) for word in _WORD.findall(folded_words(bare)) if word not in _EMPTY)
+        plain = (self._plain(word) for word in _WORD.findall(folded_words(bare)) if word not in STOP_WORDS)
         return [self._repair(word, known) for word in itertools.islice(plain, _MOST_REPAIRED)]
 
     def _parts(self, text: str) -> Iterable[str]:

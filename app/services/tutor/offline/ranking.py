@@ -11,10 +11,10 @@ _UNKNOWN_COUNTS_AS = 4  # texts that have a word which none has
 
 
 @dataclass(frozen=True)
-class Match:
+class RankedText:
     """A text that fits."""
 
-    place: int
+    index: int
     """Which one, counted from 0."""
     score: float
     """How much of the question it covers: 0 is nothing, about 1 is all of it, with rare words counting more."""
@@ -41,16 +41,16 @@ class Ranking:
         """Every word that some text has."""
         return self._having.keys()
 
-    def best(self, question: Sequence[str]) -> list[Match]:
+    def best(self, question: Sequence[str]) -> list[RankedText]:
         """Return the texts that share a word with the question, the best first."""
         words = list(dict.fromkeys(question))
         whole = sum(self._weight(word) for word in words)
-        scores = (Match(place, self._score(place, words) / whole) for place in range(len(self._counts)) if whole)
-        return sorted((one for one in scores if one.score > 0), key=lambda one: (-one.score, one.place))
+        scores = (RankedText(index, self._score(index, words) / whole) for index in range(len(self._counts)) if whole)
+        return sorted((one for one in scores if one.score > 0), key=lambda one: (-one.score, one.index))
 
-    def _score(self, place: int, words: Sequence[str]) -> float:
-        counts = self._counts[place]
-        norm = _SATURATION * (1 - _LENGTH_COUNTS + _LENGTH_COUNTS * self._lengths[place] / self._mean)
+    def _score(self, index: int, words: Sequence[str]) -> float:
+        counts = self._counts[index]
+        norm = _SATURATION * (1 - _LENGTH_COUNTS + _LENGTH_COUNTS * self._lengths[index] / self._mean)
         return sum(self._weight(word) * counts[word] * (1 + norm) / (counts[word] + norm) for word in words)
 
     def _weight(self, word: str) -> float:

@@ -13,10 +13,10 @@ from functools import cached_property
 from app.clients.tutor.port import Passage, TutorContext
 from app.services.tutor.offline import shape_answers
 from app.services.tutor.offline.diagnosis import (
-    Finding,
+    Diagnosis,
     checks,
+    diagnose,
     error,
-    find,
     first_failing,
     in_code,
     mentioned,
@@ -26,7 +26,7 @@ from app.services.tutor.offline.diagnosis import (
     setup_note,
 )
 from app.services.tutor.offline.evidence import KNOWN, Evidence, Topic
-from app.services.tutor.offline.intents import Kind
+from app.services.tutor.offline.intents import Intent
 from app.services.tutor.offline.sentences import COUNTER, NOT_SEEN, PASSED, WHO_I_AM
 
 _ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the question is about
@@ -45,13 +45,13 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionContext:
     """A question with all that a reply is made of."""
 
     context: TutorContext
     question: str
     evidence: Evidence
-    finding: Finding | None
+    diagnosis: Diagnosis | None
 
     @property
     def topic(self) -> Topic | None:
@@ -67,17 +67,17 @@ class Asked:
     @cached_property
     def closeness(self) -> float:
         """How much of it the diagnosis covers, 0 to about 1."""
-        return self.evidence.relevance(self.finding.words) if self.finding else 0.0
+        return self.evidence.relevance(self.diagnosis.text) if self.diagnosis else 0.0
 
     @property
     def speaks_of_mine(self) -> bool:
         """Does it say "my" of something, while something is wrong?"""
-        return self.finding is not None and _MINE.search(self.question) is not None
+        return self.diagnosis is not None and _MINE.search(self.question) is not None
 
     @property
     def points_at_fault(self) -> bool:
         """Does it repeat the message of the error, or name what fails?"""
-        if self.finding is None:
+        if self.diagnosis is None:
             return False
         if quotes_error(self.context, self.question) or _A_LINE.search(self.question):
             return True
@@ -86,21 +86,21 @@ class Asked:
         return any(name in text for name in named for text in failing)
 
 
-def reply(kind: Kind, context: TutorContext, question: str) -> Reply:
+def reply(kind: Intent, context: TutorContext, question: str) -> Reply:
     """Answer a question of that kind."""
-    return _REPLIES[kind](Asked(context, question, Evidence(context, question), find(context)))
+    return _REPLIES[kind](QuestionContext(context, question, Evidence(context, question), diagnose(context)))
 
 
-def _answer(asked: Asked) -> Reply:
+def _answer(asked: QuestionContext) -> Reply:
     no = "I won't write it for you: the line that you find yourself is the one you keep."
     return Reply((no, *_onwards(asked)))
 
 
-def _stuck(asked: Asked) -> Reply:
+def _stuck(asked: QuestionContext) -> Reply:
     return Reply(("Let us look together.", *_onwards(asked)))
 
 
-def _foreign(asked: Asked) -> Reply:
+def _foreign(asked: QuestionContext) -> Reply:
     topic = asked.topic
     if topic and topic.sure:
         return _idea(asked)
@@ -108,36 +108,36 @@ def _foreign(asked: Asked) -> Reply:
     return Reply((sorry, *_onwards(asked)))
 
 
-def _hint(asked: Asked) -> Reply:
+def _hint(asked: QuestionContext) -> Reply:
     if asked.context.hints_left:
-        said = _ladder(asked.context)
+        said = _hint_offer(asked.context)
     elif asked.context.hints:
         said = "All hints are open already; it pays to read the last one once more, slowly."
     else:
         said = "This exercise has no hints, so let us go by what there is."
-    return Reply((said, *_onwards(asked, ladder=False)))
+    return Reply((said, *_onwards(asked, hints=False)))
 
 
-def _next(asked: Asked) -> Reply:
+def _next(asked: QuestionContext) -> Reply:
     if passed(asked.context):
         return _all_passed()
     return Reply(_onwards(asked))
 
 
-def _verify(asked: Asked) -> Reply:
-    if asked.finding is None or not (asked.is_about_mine or _short(asked)):
+def _verify(asked: QuestionContext) -> Reply:
+    if asked.diagnosis is None or not (asked.is_about_mine or _short(asked)):
         topic = asked.topic
         if topic and topic.score >= KNOWN and not _short(asked):
             return _idea(asked)
     if passed(asked.context):
         return _all_passed()
     free = f"Press Check to be sure: it {_FREE}, and it looks at more than I can."
-    if asked.finding is None:
+    if asked.diagnosis is None:
         return Reply((free, *_onwards(asked)))
-    return Reply(("Your last attempt was not right yet.", *_diagnosis(asked.finding), free))
+    return Reply(("Your last attempt was not right yet.", *_diagnosis(asked.diagnosis), free))
 
 
-def _check(asked: Asked) -> Reply:
+def _check(asked: QuestionContext) -> Reply:
     found = _named_check(asked)
     if found is None:
         return _idea(asked)
@@ -146,28 +146,28 @@ def _check(asked: Asked) -> Reply:
         return _with_topic(asked, wants, "On your last attempt it holds already.")
     if found["status"] == "not_run":
         blocked = f"On your last attempt it could not be judged: {in_code(found['message'])}"
-        return Reply((wants, blocked, *(_diagnosis(asked.finding) if asked.finding else ())))
-    return Reply((wants, *(_diagnosis(asked.finding) if asked.finding else ())))
+        return Reply((wants, blocked, *(_diagnosis(asked.diagnosis) if asked.diagnosis else ())))
+    return Reply((wants, *(_diagnosis(asked.diagnosis) if asked.diagnosis else ())))
 
 
-def _shape(asked: Asked) -> Reply:
-    seen = shape_answers.explained(asked.context, asked.question)
+def _shape(asked: QuestionContext) -> Reply:
+    seen = shape_answers.shape_answer(asked.context, asked.question)
     if seen is None:
         return _wrong(asked) if asked.is_about_mine else _idea(asked)
-    if seen.wrong and asked.finding:
-        teacher = asked.finding.teacher or f"Which axis of `{seen.name}` is not as you expected?"
+    if seen.wrong and asked.diagnosis:
+        teacher = asked.diagnosis.teacher or f"Which axis of `{seen.name}` is not as you expected?"
         return Reply((seen.said, teacher))
     return _with_topic(asked, seen.said)
 
 
-def _error(asked: Asked) -> Reply:
-    if asked.finding and error(asked.context):
+def _error(asked: QuestionContext) -> Reply:
+    if asked.diagnosis and error(asked.context):
         return _diagnosed(asked)
     return _idea(asked) if asked.topic else _wrong(asked)
 
 
-def _wrong(asked: Asked) -> Reply:
-    if asked.finding is None:
+def _wrong(asked: QuestionContext) -> Reply:
+    if asked.diagnosis is None:
         if asked.topic:
             return _idea(asked)
         return _all_passed() if passed(asked.context) else Reply(_onwards(asked))
@@ -177,7 +177,7 @@ def _wrong(asked: Asked) -> Reply:
     return _told(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
 
 
-def _ended_early(asked: Asked) -> bool:
+def _ended_early(asked: QuestionContext) -> bool:
     """Was the last run ended by a limit? Then there is nothing else to be said of it."""
     return bool(asked.context.report) and (asked.context.report or {}).get("verdict") not in {
         "passed",
@@ -186,19 +186,19 @@ def _ended_early(asked: Asked) -> bool:
     }
 
 
-def _again(asked: Asked) -> Reply:
+def _again(asked: QuestionContext) -> Reply:
     earlier = asked.context.earlier
     if not earlier:
-        return _wrong(asked) if asked.finding else _stuck(asked)
+        return _wrong(asked) if asked.diagnosis else _stuck(asked)
     before = Evidence(asked.context, f"{earlier[-1].question} {asked.question}")
-    again = Asked(asked.context, asked.question, before, asked.finding)
+    again = QuestionContext(asked.context, asked.question, before, asked.diagnosis)
     topic = again.topic
     if topic is None:
         return Reply(("Let me try it from your work instead.", *_onwards(again)))
     return _told(again, topic, "Put another way:")
 
 
-def _idea(asked: Asked) -> Reply:
+def _idea(asked: QuestionContext) -> Reply:
     topic = asked.topic
     if not asked.evidence.question and not mentioned(asked.context, asked.question):
         return _stuck(asked)
@@ -212,30 +212,30 @@ def _idea(asked: Asked) -> Reply:
     return _diagnosed(asked) if asked.is_about_mine or asked.speaks_of_mine else _unknown(asked)
 
 
-def _fits(asked: Asked, topic: Topic) -> bool:
+def _fits(asked: QuestionContext, topic: Topic) -> bool:
     """Is a topic rather what is asked for than the diagnosis? Who speaks of their own work wants to hear of it."""
     if asked.speaks_of_mine and not topic.is_own:
         return topic.sure and not asked.closeness
     return topic.sure or (topic.score > asked.closeness and not asked.speaks_of_mine)
 
 
-def _of_setup(asked: Asked) -> str:
+def _of_setup(asked: QuestionContext) -> str:
     """Say what a name of the starting code stands for, if that is all that is asked."""
     names = [word for word in re.findall(r"[A-Za-z_]\w*", asked.question) if word not in asked.context.names]
     notes = (setup_note(asked.context, name) for name in names if len(asked.evidence.question) == 1)
     return next(filter(None, notes), "")
 
 
-def _unknown(asked: Asked) -> Reply:
+def _unknown(asked: QuestionContext) -> Reply:
     titles = list(dict.fromkeys(one.title for one in asked.context.passages))
     where = f" The section nearest to your words is “{titles[0]}”." if titles else ""
     no = f"I do not know: neither this lesson nor what I know of PyTorch has an answer to that.{where}"
     try_this = "Try it with the name of a variable, a check or an error in it, or ask your instructor."
-    onwards = _onwards(asked, ladder=False, lead=_ON_DOUBT if asked.finding else "")
+    onwards = _onwards(asked, hints=False, lead=_ON_DOUBT if asked.diagnosis else "")
     return Reply((no, try_this, *onwards), asked.context.passages[:1])
 
 
-def _elsewhere(asked: Asked) -> Reply:
+def _elsewhere(asked: QuestionContext) -> Reply:
     return Reply(
         (
             "I can only help with this exercise and its lesson, so that one has to wait.",
@@ -244,25 +244,25 @@ def _elsewhere(asked: Asked) -> Reply:
     )
 
 
-def _greeting(asked: Asked) -> Reply:
+def _greeting(asked: QuestionContext) -> Reply:
     return Reply(("Hello! Good that you are here.", *_onwards(asked)))
 
 
-def _thanks(asked: Asked) -> Reply:
+def _thanks(asked: QuestionContext) -> Reply:
     if passed(asked.context):
         return Reply(("You are welcome, and well done: your last attempt passed.",))
     return Reply(("You are welcome. Carry on, and ask again whenever it helps: which step do you take next?",))
 
 
-def _person(_: Asked) -> Reply:
+def _person(_: QuestionContext) -> Reply:
     return Reply((WHO_I_AM, "What would you like to look at?"))
 
 
-def _count(_: Asked) -> Reply:
+def _count(_: QuestionContext) -> Reply:
     return Reply((COUNTER,))
 
 
-def _sight(asked: Asked) -> Reply:
+def _sight(asked: QuestionContext) -> Reply:
     lines = len(asked.context.source.splitlines())
     mine = f"the code that you sent last ({lines} lines)" if lines else "your code, once you have pressed Run or Check"
     seen = f"I see the task, the lesson, {mine}, its report and the hints you have opened. {NOT_SEEN}"
@@ -273,7 +273,7 @@ def _all_passed() -> Reply:
     return Reply((PASSED, "Before you do: could you say in one sentence why it works?"))
 
 
-def _told(asked: Asked, topic: Topic, lead: str = "") -> Reply:
+def _told(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
     said = f"{lead} {topic.entry.says}".strip()
     sources = _sources(asked, topic.entry.says)
     under = (f"The lesson has it under “{sources[0].title}”.",) if sources and not _is_task(sources[0]) else ()
@@ -281,15 +281,15 @@ def _told(asked: Asked, topic: Topic, lead: str = "") -> Reply:
     return Reply((first, _back(asked, topic)), sources)
 
 
-def _diagnosed(asked: Asked) -> Reply:
+def _diagnosed(asked: QuestionContext) -> Reply:
     """Say what is wrong with the last attempt."""
-    if asked.finding is None:
+    if asked.diagnosis is None:
         return Reply(_onwards(asked))
-    said = (*_first_things_first(asked), *_diagnosis(asked.finding))
-    return Reply(said, _sources(asked, asked.finding.words))
+    said = (*_first_things_first(asked), *_diagnosis(asked.diagnosis))
+    return Reply(said, _sources(asked, asked.diagnosis.text))
 
 
-def _with_topic(asked: Asked, *said: str) -> Reply:
+def _with_topic(asked: QuestionContext, *said: str) -> Reply:
     topic = next((one for one in asked.evidence.topics if one.is_own), None)
     if topic is None:
         return Reply((" ".join(said), _back(asked, None)))
@@ -297,29 +297,29 @@ def _with_topic(asked: Asked, *said: str) -> Reply:
     return Reply((" ".join(said), topic.entry.says, _back(asked, topic)), sources)
 
 
-def _back(asked: Asked, topic: Topic | None) -> str:
+def _back(asked: QuestionContext, topic: Topic | None) -> str:
     """Ask something back: of the topic, or of the student's own work."""
-    if asked.finding and asked.finding.teacher.endswith("?") and asked.is_about_mine:
-        return f"And in your code: {asked.finding.teacher}"
+    if asked.diagnosis and asked.diagnosis.teacher.endswith("?") and asked.is_about_mine:
+        return f"And in your code: {asked.diagnosis.teacher}"
     if topic and topic.entry.then:
         return topic.entry.then
     return "Where in your own code does that come in?"
 
 
-def _diagnosis(finding: Finding) -> tuple[str, ...]:
-    said = (finding.said, finding.teacher) if finding.teacher else (finding.said,)
+def _diagnosis(diagnosis: Diagnosis) -> tuple[str, ...]:
+    said = (diagnosis.said, diagnosis.teacher) if diagnosis.teacher else (diagnosis.said,)
     if any("?" in one for one in said):
         return said
     return (*said, "Which line of yours decides that, and what would you expect of it?")
 
 
-def _onwards(asked: Asked, *, ladder: bool = True, lead: str = "") -> tuple[str, ...]:
+def _onwards(asked: QuestionContext, *, hints: bool = True, lead: str = "") -> tuple[str, ...]:
     """Say what the next step is, and which hint is there."""
     if passed(asked.context):
         return _all_passed().paragraphs
-    hint = (_ladder(asked.context),) if ladder and asked.context.hints_left else ()
-    if asked.finding is not None:
-        said = _diagnosis(asked.finding)
+    hint = (_hint_offer(asked.context),) if hints and asked.context.hints_left else ()
+    if asked.diagnosis is not None:
+        said = _diagnosis(asked.diagnosis)
         return (f"{lead}{said[0]}", *said[1:], *hint)
     if not asked.context.names:  # a question, answered in a line
         return (
@@ -334,12 +334,12 @@ def _onwards(asked: Asked, *, ladder: bool = True, lead: str = "") -> tuple[str,
     return (begin, *hint, "What do you have for it so far, and what does Run show? It costs nothing.")
 
 
-def _ladder(context: TutorContext) -> str:
+def _hint_offer(context: TutorContext) -> str:
     """Point to the next hint, without a word of it."""
     return f"Hint {len(context.hints) + 1} is still closed; opening it {_FREE}."
 
 
-def _first_things_first(asked: Asked) -> tuple[str, ...]:
+def _first_things_first(asked: QuestionContext) -> tuple[str, ...]:
     """Say that something else comes first, where the student asks for what could not be judged."""
     names = _own_names(asked)
     waiting = {one["id"] for one in checks(asked.context, "not_run")}
@@ -350,7 +350,7 @@ def _first_things_first(asked: Asked) -> tuple[str, ...]:
     return ()
 
 
-def _named_check(asked: Asked) -> dict[str, str] | None:
+def _named_check(asked: QuestionContext) -> dict[str, str] | None:
     words = asked.question.replace("`", " ").lower().split()
     bare = [word.strip("?!.,:;\"'“”()") for word in words]
     found = [one for one in checks(asked.context) if one["id"] in bare or one["id"].replace("-", " ") in " ".join(bare)]
@@ -359,15 +359,15 @@ def _named_check(asked: Asked) -> dict[str, str] | None:
     return next(iter(found or by_title), None)
 
 
-def _own_names(asked: Asked) -> list[str]:
+def _own_names(asked: QuestionContext) -> list[str]:
     return mentioned(asked.context, asked.question)
 
 
-def _short(asked: Asked) -> bool:
+def _short(asked: QuestionContext) -> bool:
     return len(asked.evidence.question) <= 2  # noqa: PLR2004  "is this right": nothing that could be looked up
 
 
-def _sources(asked: Asked, text: str) -> tuple[Passage, ...]:
+def _sources(asked: QuestionContext, text: str) -> tuple[Passage, ...]:
     return asked.evidence.sources(text)
 
 
@@ -375,23 +375,23 @@ def _is_task(passage: Passage) -> bool:
     return passage.address.endswith("#task-title")
 
 
-_REPLIES: dict[Kind, Callable[[Asked], Reply]] = {
-    Kind.STUCK: _stuck,
-    Kind.ANSWER: _answer,
-    Kind.PERSON: _person,
-    Kind.COUNT: _count,
-    Kind.SIGHT: _sight,
-    Kind.GREETING: _greeting,
-    Kind.THANKS: _thanks,
-    Kind.ELSEWHERE: _elsewhere,
-    Kind.HINT: _hint,
-    Kind.NEXT: _next,
-    Kind.VERIFY: _verify,
-    Kind.CHECK: _check,
-    Kind.SHAPE: _shape,
-    Kind.ERROR: _error,
-    Kind.WRONG: _wrong,
-    Kind.AGAIN: _again,
-    Kind.FOREIGN: _foreign,
-    Kind.IDEA: _idea,
+_REPLIES: dict[Intent, Callable[[QuestionContext], Reply]] = {
+    Intent.STUCK: _stuck,
+    Intent.ANSWER: _answer,
+    Intent.PERSON: _person,
+    Intent.COUNT: _count,
+    Intent.SIGHT: _sight,
+    Intent.GREETING: _greeting,
+    Intent.THANKS: _thanks,
+    Intent.ELSEWHERE: _elsewhere,
+    Intent.HINT: _hint,
+    Intent.NEXT: _next,
+    Intent.VERIFY: _verify,
+    Intent.CHECK: _check,
+    Intent.SHAPE: _shape,
+    Intent.ERROR: _error,
+    Intent.WRONG: _wrong,
+    Intent.AGAIN: _again,
+    Intent.FOREIGN: _foreign,
+    Intent.IDEA: _idea,
 }

@@ -11,7 +11,7 @@ _SHAPE = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
 
 @dataclass(frozen=True)
-class Explained:
+class ShapeAnswer:
     """What is said of one tensor's shape."""
 
     name: str
@@ -20,7 +20,7 @@ class Explained:
     """Is it another shape than the task wants?"""
 
 
-def explained(context: TutorContext, question: str) -> Explained | None:
+def shape_answer(context: TutorContext, question: str) -> ShapeAnswer | None:
     """Say what the shape means that a question is about; None if it is about none that is known."""
     tensor = _tensor(context, question)
     if tensor is None:
@@ -28,8 +28,8 @@ def explained(context: TutorContext, question: str) -> Explained | None:
     name, shape, wanted = tensor["name"], list(tensor["shape"]), list(tensor["expected_shape"])
     if shape == wanted:
         said = f"`{name}` is `{shape}`, as it should be: {_in_words(wanted, tensor['dims'])}."
-        return Explained(name, said, wrong=False)
-    return Explained(
+        return ShapeAnswer(name, said, wrong=False)
+    return ShapeAnswer(
         name,
         f"Your `{name}` is `{shape}`; asked for is `{wanted}`, that is {_in_words(wanted, tensor['dims'])}. "
         f"{_difference(shape, wanted, tensor['dims'])}",
@@ -49,10 +49,10 @@ def _tensor(context: TutorContext, question: str) -> dict[str, Any] | None:
     return next(iter(odd), None) or (fits[0] if fits and len(asked) == 1 else None)
 
 
-def _by_task(context: TutorContext, question: str) -> Explained | None:
+def _by_task(context: TutorContext, question: str) -> ShapeAnswer | None:
     for name in mentioned(context, question):
         if shape := asked_shape(context, name):
-            return Explained(name, f"The table in the task gives `{name}` the shape `{shape}`.", wrong=False)
+            return ShapeAnswer(name, f"The table in the task gives `{name}` the shape `{shape}`.", wrong=False)
     return None
 
 
@@ -68,6 +68,6 @@ def _difference(shape: list[int], wanted: list[int], dims: list[str]) -> str:
         return f"Yours has {abs(more)} {'axis' if abs(more) == 1 else 'axes'} {'more' if more > 0 else 'fewer'}."
     if sorted(shape) == sorted(wanted):
         return f"The sizes are the same, {'the other way round' if len(shape) == 2 else 'in another order'}."  # noqa: PLR2004
-    named = dims if len(dims) == len(wanted) else [str(place) for place in range(len(wanted))]
+    named = dims if len(dims) == len(wanted) else [str(index) for index in range(len(wanted))]
     odd = [f"*{dim}*" for dim, mine, right in zip(named, shape, wanted, strict=True) if mine != right]
     return f"They part at {' and '.join(odd)}."
