@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.authoring import Exercise, load_code_exercise
-from app.authoring.proof.self_test import variant_source
-from app.authoring.proof.stock_of_slips import SLIPS
+from app.authoring.self_test.runner import variant_source
+from app.authoring.self_test.slip_catalogue import SLIPS
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Verdict

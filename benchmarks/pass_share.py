@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from app.authoring import Exercise
-from app.authoring.proof.self_test import variant_source
+from app.authoring.self_test.runner import variant_source
 from benchmarks.misnamings import code_exercises
 from graders.grader import Grader
 from graders.report import Verdict

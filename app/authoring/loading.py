@@ -10,8 +10,8 @@ from app.authoring.document import Document, Place, read_document
 from app.authoring.exercise import Exercise
 from app.authoring.faults import ExerciseFaults, Fault
 from app.authoring.files import CourseFiles, FileRefused
-from app.authoring.proof.consistency import check_consistency
 from app.authoring.question import Question
+from app.authoring.self_test.consistency import check_consistency
 
 EXERCISE_FILE, COURSE_FILE, LESSON_FILE = "exercise.yaml", "course.yaml", "lesson.md"
 _Model = TypeVar("_Model", bound=BaseModel)

@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.progress import Progress, TaskID
 
 from app.authoring import Exercise, ExerciseFaults, Question, load_exercise
-from app.authoring.proof.findings import Tested
-from app.authoring.proof.self_test import SelfTest, tested_question
+from app.authoring.self_test.findings import Tested
+from app.authoring.self_test.runner import SelfTest, tested_question
 from app.cli.configuration import settings_from
 from app.cli.exercise_files import EXERCISE_FILE, WallsMissing, find_exercise
 from graders.grader import Grader
-from graders.sandbox.walls import missing
+from graders.sandbox.layers import missing
 
 NOT_PUBLISHABLE = 1
 

@@ -16,7 +16,7 @@ from app.cli.grade_many import FAULT, NOT_PASSED, grade_many
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
-from graders.sandbox.walls import missing
+from graders.sandbox.layers import missing
 from graders.trials import new_seed
 
 _MARKS = {

@@ -19,7 +19,7 @@ from app.errors import AppError, BadRequest
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
-from graders.sandbox.walls import missing
+from graders.sandbox.layers import missing
 
 NOT_PASSED, FAULT = 1, 3
 _STYLES = {Verdict.PASSED: "green", Verdict.GRADER_FAULT: "magenta"}

@@ -13,7 +13,7 @@ from rich.table import Table
 from app.cli.exercise_files import WallsMissing
 from graders.faults import GraderFault
 from graders.grader import Grader
-from graders.sandbox.walls import missing
+from graders.sandbox.layers import missing
 from graders.self_test import Finding, prove, required_missing
 
 NOT_SAFE, FAULT = 1, 3

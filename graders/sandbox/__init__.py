@@ -9,7 +9,7 @@ Processes. The trusted parent (a slot of the worker) has two warm processes ("zy
 one thread, no secret, and neither ever runs a student's or an author's line. For each submission
 a fork of the first is made, mostly ahead of time; for each exercise one of the second, which opens it
 and is forked again for each submission (`graders.pool.judge_pool`). A fork raises its walls
-(`graders.sandbox.walls`), runs a sample of ours to touch the pages it will need
+(`graders.sandbox.layers`), runs a sample of ours to touch the pages it will need
 (`graders.student.warmup`), and only then reads its order. So a run can never lower what was there
 before its first byte, and what a judge knows is not in any student's memory, not even as a page
 shared with the parent.
@@ -65,7 +65,7 @@ bubblewrap, identity), one of them may be missing on a machine and nothing is op
 Order: limits and user before Landlock, for they need no file; PDEATHSIG again after the user,
 which clears it; seccomp last, since it forbids the calls that raise the others.
 
-What it costs: `benchmarks/walls.py` prints it wall by wall. All together are about 2.5 ms, and none
+What it costs: `benchmarks/sandbox_layers.py` prints it wall by wall. All together are about 2.5 ms, and none
 is over 1 ms: Landlock's rules are kept open and seccomp's program compiled in the zygote, so that a
 run only names its folder and its process id. A session of its own (setsid) was dropped: the kernel
 takes 2 ms to make one, and a process group does what we want of it.

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from graders.sandbox import descriptors, disk, privileges
-from graders.sandbox.walls import Walls
+from graders.sandbox.layers import Walls
 from graders.zygote import forking, heap_fill, huge_pages
 
 

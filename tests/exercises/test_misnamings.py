@@ -7,8 +7,8 @@ import pytest
 
 from app.authoring import Exercise, load_code_exercise
 from app.authoring.exercise import Wrong
-from app.authoring.proof.self_test import SelfTest
-from app.authoring.proof.stock_of_slips import SLIPS
+from app.authoring.self_test.runner import SelfTest
+from app.authoring.self_test.slip_catalogue import SLIPS
 from app.settings import ROOT
 from benchmarks.accuracy import CASES, task_of
 from benchmarks.misnamings import code_exercises

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.authoring import Exercise, ExerciseFaults, Fault, Question, load_code_exercise, load_exercise, stored_exercise
 from app.authoring.files import MAX_FILE_BYTES
-from app.authoring.proof.mutants import mutants
+from app.authoring.self_test.mutants import mutants
 from app.cli import main
 from app.settings import ROOT
 

@@ -5,8 +5,8 @@ Only what happened is named: the checks that a variant fails (`failing`) have al
 (`when`) holds on every trial, or everything that can be observed is the same on every trial: numbers, shapes, kinds,
 what is missing, how it failed and on which ids, and which gradients arrive. A predicate that another deed fulfils too
 would tell a student of a mix-up that never was, so `kelolo check` tries each with what all other variants and the
-commonest slips make (`app.authoring.proof.slips`). Where several mix-ups are there, the first in the author's order is
-named, and each check keeps its own words. Two ideas that cannot be told apart by that are never guessed between: the
+commonest slips make (`app.authoring.self_test.slips`). Where several mix-ups are there, the first in the author's order
+is named, and each check keeps its own words. Two ideas that cannot be told apart by that are never guessed between: the
 author is told by `kelolo check`, and here the first in the author's order is taken.
 """
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from benchmarks.forged_observations import LEAF, Edit, forgeries, forging, task
-from benchmarks.fuzz_claims import MOST_S, Seen
+from benchmarks.fuzz_observations import MOST_S, Seen
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import Report, Verdict

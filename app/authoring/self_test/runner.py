@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from app.authoring.exercise import Exercise, Wrong
-from app.authoring.proof.disguises import DISGUISES
-from app.authoring.proof.findings import Tested
-from app.authoring.proof.mutants import Mutant, mutants
-from app.authoring.proof.stock_of_slips import SLIPS
-from app.authoring.proof.survey import surveyed
 from app.authoring.question import Question
+from app.authoring.self_test.disguises import DISGUISES
+from app.authoring.self_test.findings import Tested
+from app.authoring.self_test.mutants import Mutant, mutants
+from app.authoring.self_test.slip_catalogue import SLIPS
+from app.authoring.self_test.survey import surveyed
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict

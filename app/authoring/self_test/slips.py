@@ -8,7 +8,7 @@ without its predicate too, since its program makes the very same.
 
 A slip is a change of the parsed solution at a kind of place that every exercise has: where a table is made, where
 data are read, where a result is made (an output's assignment, or what a method returns), and the text as a whole.
-Where a solution has no such place, there is nothing to try. `app.authoring.proof.stock_of_slips` lists them.
+Where a solution has no such place, there is nothing to try. `app.authoring.self_test.slip_catalogue` lists them.
 """
 
 import ast

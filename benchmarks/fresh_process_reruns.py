@@ -1,7 +1,7 @@
 """
 What does it cost that trials do not see each other? One verdict of each kind, in milliseconds.
 
-    .venv/bin/python benchmarks/second_hearing.py [--rounds 30]
+    .venv/bin/python benchmarks/fresh_process_reruns.py [--rounds 30]
 
 A right answer and one that is wrong on the lesson's data run in one process; one with sizes typed in, or one that
 leaves something behind for the next trial, is heard again in a process for each trial. Last: what printing costs in a

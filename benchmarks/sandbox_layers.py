@@ -1,7 +1,7 @@
 """
 What does each wall cost a run? Wall by wall, and bubblewrap on and off in turn.
 
-    .venv/bin/python benchmarks/walls.py [--rounds 200]
+    .venv/bin/python benchmarks/sandbox_layers.py [--rounds 200]
 
 Each round forks a process that is as warm and as large as the student's, raises the walls in it as a run does, and
 times each by itself. Then right code is run with the warm processes in namespaces of their own and without, in turn.
@@ -23,7 +23,7 @@ from app.authoring import load_code_exercise
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.sandbox import bubblewrap, descriptors, identity, landlock, libraries, limits, policy, privileges, syscalls
-from graders.sandbox.walls import Walls
+from graders.sandbox.layers import Walls
 from graders.student import main as student
 from graders.task import Task
 from graders.zygote import huge_pages
