@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from app.authoring import load_code_exercise
-from app.authoring.exercise import Exercise
+from app.authoring.exercise import CodeExercise
 from app.authoring.self_test.disguises import DISGUISES
 from app.authoring.self_test.runner import variant_source
 from app.settings import ROOT
@@ -24,14 +24,14 @@ from graders.grader import Grader
 from graders.report import Verdict
 
 
-def exercises(only: str) -> list[Exercise]:
+def exercises(only: str) -> list[CodeExercise]:
     """Return the shipped exercises that are solved by code."""
     paths = sorted((ROOT / "exercises").rglob("exercise.yaml"))
     code = [one for one in paths if "kind: question" not in one.read_text(encoding="utf-8")]
     return [load_code_exercise(one.parent) for one in code if only in one.parent.name]
 
 
-def tried(grader: Grader, exercise: Exercise, *, seeds: int, every: int) -> tuple[Counter[str], list[str]]:
+def tried(grader: Grader, exercise: CodeExercise, *, seeds: int, every: int) -> tuple[Counter[str], list[str]]:
     """Try one exercise; verdicts by kind of program, and what went wrong."""
     task, counts, amiss = exercise.task(1), Counter[str](), list[str]()
     for turn in range(seeds):

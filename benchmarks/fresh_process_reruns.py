@@ -63,7 +63,7 @@ def main() -> None:
                 grader.grade(task, source, seed=new_seed())
                 took_ms.append((time.perf_counter() - begun) * 1000)
             print(f"{name:30} {verdict:8} {statistics.median(took_ms):7.1f} ms")
-        error = grader.run(task, PRINTING.format(lines=LINES)).error
+        error = grader.execute(task, PRINTING.format(lines=LINES)).error
         here_s = float(error.message) if error else float("nan")
     print(f"{LINES} lines printed in a run     {here_s:.3f} s, in a plain Python {plain_s():.3f} s")
 

@@ -8,7 +8,7 @@ import structlog
 
 from app.errors import AppError
 from graders.grader import Grader
-from graders.self_test import Finding, prove, required_missing
+from graders.self_test import LayerResult, required_missing, run_self_test
 
 REFUSED = 78
 """A worker's exit code when it refuses to grade: `EX_CONFIG` of sysexits.h. Starting it again would not help."""
@@ -33,17 +33,17 @@ class Walls:
         """`unsafe`: go on whatever is found."""
         self.unsafe = unsafe
         self._lock = Lock()
-        self._findings: list[Finding] | None = None
+        self._findings: list[LayerResult] | None = None
 
     def prove(self, grader: Grader) -> None:
         """Try them, unless that was done. Raises WallsBroken, GraderFault."""
         with self._lock:
             if self._findings is None:
-                self._findings = prove(grader)
+                self._findings = run_self_test(grader)
         missing = required_missing(self._findings)
         if not missing:
             return
-        told = {"walls": _listed({one.wall for one in missing}), "deeds": _listed({one.deed for one in missing})}
+        told = {"walls": _listed({one.wall for one in missing}), "deeds": _listed({one.action for one in missing})}
         if not self.unsafe:
             raise WallsBroken(**told)
         log.warning("students' code is run without all walls", **told)

@@ -34,7 +34,7 @@ from app.worker.database_retry import PATIENCE_S, insist, is_away
 from app.worker.sandbox_check import Walls, WallsBroken
 from graders.faults import MachineFault
 from graders.grader import Grader
-from graders.question import Question
+from graders.question import QuestionTask
 from graders.report import Report
 from graders.task import Limits, Task
 
@@ -292,8 +292,8 @@ def _note(order: GradingOrder, report: Report) -> None:
 
 
 def _judge(grader: Grader, order: GradingOrder) -> Report:
-    if isinstance(order.task, Question):
+    if isinstance(order.task, QuestionTask):
         return order.task.grade(order.source)
     if order.kind is SubmissionKind.RUN:
-        return grader.run(order.task, order.source)
+        return grader.execute(order.task, order.source)
     return grader.grade(order.task, order.source, seed=order.seed)

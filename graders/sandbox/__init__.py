@@ -20,7 +20,7 @@ frames, and Landlock's rules until they are in force. Frames are bounded by thei
 byte of them is read (`graders.protocol.frames`); what is inside is opened by the judge alone, behind its own
 walls, and what the judge says is read field by field by the parent (`graders.grader`).
 
-Texts. An author's texts are compiled once, by a judge's run of its own that is given the exercise
+Code cache. An author's texts are compiled once, by a judge's run of its own that is given the exercise
 and nothing else (`graders.judge.compilation`). The parent keeps what it hands over as bytes, and only
 later runs of the same exercise open them, behind their walls: no warm process ever does, and a
 student's run is sent no more than the starting code and the probe, which it has to run anyway.
@@ -57,7 +57,7 @@ Why not fewer
 -------------
 
 Seccomp cannot look at paths; Landlock cannot stop ioctl, signals, sockets of all kinds or CPU;
-rlimits count per process and not per deed, and none of them bounds wall time or files. A user of
+rlimits count per process and not per action, and none of them bounds wall time or files. A user of
 its own does nothing against the kernel; namespaces alone leave the whole system call table open.
 Each is there for what the others cannot do, and where two do the same (files: Landlock,
 bubblewrap, identity), one of them may be missing on a machine and nothing is open.
@@ -76,5 +76,5 @@ of it, nor an author's text. After a run that did not end cleanly the zygote mus
 if it does not, or has died, or has made 5000 forks, it is replaced (`graders.pool.process_pool`).
 
 Required are seccomp and Landlock; `graders.self_test` tries all of it in a real run before a worker
-grades the first submission, and the worker refuses to go on if a deed gets through.
+grades the first submission, and the worker refuses to go on if an action gets through.
 """

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.protocol.frames import Frame
 from graders.protocol.observation_schema import MAX_ELEMENTS
 from graders.starting_code import Setup
@@ -21,7 +21,7 @@ from graders.student.start_values import PIN, PinnedProbe, PinnedProgram, Pinnin
 from graders.trials import candidates
 
 
-class StudentRun:
+class StudentSession:
     """One program, executed on one trial after the other."""
 
     def __init__(
@@ -32,7 +32,7 @@ class StudentRun:
         ready: Callable[[], None],
         probing: Callable[[], None] = lambda: None,
         folders: bool = True,
-        texts: Texts | None = None,
+        code_cache: CodeCache | None = None,
         state: ProcessState | None = None,
     ) -> None:
         """
@@ -45,7 +45,7 @@ class StudentRun:
             ready: called once, right before the student's code runs for the first time.
             probing: called in each trial when the next of its steps begins: the author's probe, or all of it once more.
             folders: run each trial in an empty folder: the present one, or once there is something in it, one below.
-            texts: those of the author's that are compiled already.
+            code_cache: those of the author's that are compiled already.
             state: the process's, to which each trial goes back; None for the present one.
         """
         self._order, self._compile, self._ready, self._probing = order, program, ready, probing
@@ -54,8 +54,8 @@ class StudentRun:
         self.is_blind = False  # do the tables of this trial start with numbers that hide a wrong step?
         self._is_as_begun = True  # is the process as it was before anything of the student's ran?
         self._answering = False
-        self._setup = Setup(order["setup"], order["require"], texts)
-        self._probe = probe.Probe(order["probe"], texts)
+        self._setup = Setup(order["setup"], order["require"], code_cache)
+        self._probe = probe.Probe(order["probe"], code_cache)
         self._redefined = frozenset(order["redefined"])
         self._shown_bytes = order["output_kib"] * 1024
         self._begun = False
@@ -78,10 +78,10 @@ class StudentRun:
             ended = replace(again, printed=ended.printed)
         self._names = names if ended.values is None else ended.values
         with execution.undisturbed():
-            return observation.claim(names, self._order, ended)
+            return observation.observe(names, self._order, ended)
 
     def look_for_blind(self) -> None:
-        """Find out whether the tables of this trial hide a wrong step; once the claim is on its way."""
+        """Find out whether the tables of this trial hide a wrong step; once the observation is on its way."""
         with execution.undisturbed():
             self.is_blind = self._is_blind()
 
@@ -94,7 +94,9 @@ class StudentRun:
         self._shown_bytes = 0
         streams.silence()
 
-    def _run(self, *, keep_graphs: bool, pinning: Pinning | None = None) -> tuple[dict[str, Any], execution.Ended]:
+    def _run(
+        self, *, keep_graphs: bool, pinning: Pinning | None = None
+    ) -> tuple[dict[str, Any], execution.ProgramResult]:
         self._begin_anew()
         names = main_module.fresh()
         self._setup.run(candidates(self._order["params"], self._trial["draw"]), names)
@@ -170,7 +172,7 @@ class StudentRun:
         names, ended = self._run(keep_graphs=True, pinning=pinning)
         self._names = names if ended.values is None else ended.values
         with execution.undisturbed():
-            return observation.claim(names, self._order, ended, pinning.late)
+            return observation.observe(names, self._order, ended, pinning.late)
 
     def gradients_again(self, seed: int) -> Frame:
         """The gradients of that run."""

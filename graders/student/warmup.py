@@ -17,7 +17,7 @@ import torch
 from graders.protocol.frames import Frame
 from graders.student.execution import Program
 from graders.student.main_module import FILE
-from graders.student.session import StudentRun
+from graders.student.session import StudentSession
 
 SETUP = """
 import torch
@@ -52,7 +52,7 @@ text = f"{list(h.shape)} {h[0, 0]}"
 """
 DRAWS = (None, 1)  # the lesson's data and others
 SEED = 1
-ORDER: dict[str, Any] = {
+STUDENT_PART: dict[str, Any] = {
     "setup": SETUP,
     "require": "rows > 2",
     "params": {
@@ -75,18 +75,18 @@ ORDER: dict[str, Any] = {
 }
 
 
-def rehearse() -> list[tuple[Frame, Frame]]:
-    """Run the sample on two trials; claim and gradients of each. Nothing of it is left behind."""
+def run_sample() -> list[tuple[Frame, Frame]]:
+    """Run the sample on two trials; observation and gradients of each. Nothing of it is left behind."""
     with untouched():
-        return [_rehearse(draw) for draw in DRAWS]
+        return [_run_sample(draw) for draw in DRAWS]
 
 
-def _rehearse(draw: int | None) -> tuple[Frame, Frame]:
+def _run_sample(draw: int | None) -> tuple[Frame, Frame]:
     # each a first trial: from the second on a run is silenced, which cannot be undone
-    run = StudentRun(ORDER, lambda: Program(SOURCE), ready=lambda: None, folders=False)
-    claim = run.execute({"draw": draw})
+    run = StudentSession(STUDENT_PART, lambda: Program(SOURCE), ready=lambda: None, folders=False)
+    observation = run.execute({"draw": draw})
     run.look_for_blind()
-    found = claim, run.gradients(SEED)
+    found = observation, run.gradients(SEED)
     run.rest()
     return found
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring import Exercise, load_exercise
+from app.authoring import CodeExercise, load_exercise
 from graders.grader import Grader
 from graders.protocol.observation_schema import ObservationRefused, ObservationSchema
 from graders.operations import operation, operations
@@ -61,7 +61,7 @@ def status(grader: Grader, tmp_path: Path) -> Status:
     def found(source: str, calls: str = "not torch.softmax", **changed: str) -> tuple[str, str]:
         (tmp_path / "exercise.yaml").write_text(TEXT.replace("CALLS", calls), encoding="utf-8")
         exercise = load_exercise(tmp_path)
-        assert isinstance(exercise, Exercise)
+        assert isinstance(exercise, CodeExercise)
         task = replace(exercise.task(1), **changed)  # type: ignore[arg-type]
         report = grader.grade(task, source, seed="calls")
         (check,) = (one for one in report.checks if one.id == "by-hand")
@@ -174,18 +174,18 @@ def test_nothing_is_recorded_unless_it_is_asked_for(task: Task) -> None:
     }
     empty: dict[str, object] = {"outputs": [], "inputs": [], "gradients": []}
     asked, unasked = ObservationSchema({**empty, "calls": True}), ObservationSchema({**empty, "calls": False})
-    unasked.check_claim(Frame(FrameType.CLAIM, dict(body)))
-    asked.check_claim(Frame(FrameType.CLAIM, {**body, "calls": ["aten::mm"]}))
+    unasked.check_observation(Frame(FrameType.OBSERVATION, dict(body)))
+    asked.check_observation(Frame(FrameType.OBSERVATION, {**body, "calls": ["aten::mm"]}))
     for schema, calls in ((unasked, []), (asked, ["x"] * 600), (asked, ["x" * 200]), (asked, [1]), (asked, "aten::mm")):
         with pytest.raises(ObservationRefused):
-            schema.check_claim(Frame(FrameType.CLAIM, {**body, "calls": calls}))
+            schema.check_observation(Frame(FrameType.OBSERVATION, {**body, "calls": calls}))
 
 
 def test_grading_says_nothing_else_for_it(grader: Grader, tmp_path: Path) -> None:
     """The wrong way is named by what was called, and the solution passes."""
     (tmp_path / "exercise.yaml").write_text(TEXT.replace("CALLS", "not torch.softmax"), encoding="utf-8")
     exercise = load_exercise(tmp_path)
-    assert isinstance(exercise, Exercise)
+    assert isinstance(exercise, CodeExercise)
 
     def graded(source: str) -> Report:
         return grader.grade(exercise.task(1), source, seed="calls")

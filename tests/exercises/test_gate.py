@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring import Exercise, ExerciseFaults, Question, load_exercise
+from app.authoring import CodeExercise, ExerciseFaults, Question, load_exercise
 from app.authoring.self_test import runner
 from app.authoring.self_test import findings as gate
 from app.settings import ROOT
@@ -78,7 +78,7 @@ def test(grader: Grader, tmp_path: Path) -> Test:
             text = text.replace(old, new, 1)
         (tmp_path / "exercise.yaml").write_text(text, encoding="utf-8")
         exercise = load_exercise(tmp_path)
-        assert isinstance(exercise, Exercise)
+        assert isinstance(exercise, CodeExercise)
         return runner.SelfTest(exercise, grader, seeds=seeds, progress=lambda *_: None).run()
 
     return tested

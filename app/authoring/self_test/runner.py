@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from app.authoring.exercise import Exercise, Wrong
+from app.authoring.exercise import CodeExercise, Wrong
 from app.authoring.question import Question
 from app.authoring.self_test.disguises import DISGUISES
 from app.authoring.self_test.findings import Tested
@@ -29,7 +29,7 @@ Progress = Callable[[int, int, str], None]  # done, of how many, what comes now
 class SelfTest:
     """Tests one exercise with one grader."""
 
-    def __init__(self, exercise: Exercise, grader: Grader, *, seeds: int, progress: Progress) -> None:
+    def __init__(self, exercise: CodeExercise, grader: Grader, *, seeds: int, progress: Progress) -> None:
         """
         Prepare.
 
@@ -204,7 +204,7 @@ class SelfTest:
                 self._find("equivalent_mutants", f"no mutant has the line `{one.line}` any more; take it out")
 
 
-def variant_source(exercise: Exercise, wrong: Wrong) -> str:
+def variant_source(exercise: CodeExercise, wrong: Wrong) -> str:
     """
     A wrong variant as code: its own, or the solution with the wrong expressions put in where the outputs are made.
 

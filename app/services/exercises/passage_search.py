@@ -43,7 +43,7 @@ class _Place:
     text: str
 
 
-def store_passages(session: Session, lesson: authoring.Lesson) -> None:
+def store_passages(session: Session, lesson: authoring.LessonContent) -> None:
     """Keep the sections of a lesson and the tasks of its exercises, in place of those kept before."""
     wanted = _places(lesson)
     kept = session.execute(
@@ -94,7 +94,7 @@ def searchable(question: str) -> list[str]:
     return [word for word in words if word not in _EMPTY_WORDS and word.strip("_")][:_MOST_WORDS]
 
 
-def _places(lesson: authoring.Lesson) -> list[_Place]:
+def _places(lesson: authoring.LessonContent) -> list[_Place]:
     of_text = [_Place(None, one.title or lesson.title, one.anchor, one.text) for one in sections(lesson.markdown)]
     return of_text + [_Place(one.id, TASK_TITLE, TASK_ANCHOR, one.statement) for one in lesson.exercises]
 

@@ -22,7 +22,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     except Exception:  # noqa: BLE001  the student's outputs need not fit it
         return not_run("What should be printed follows from outputs that are not right yet.")
     lines = [_folded(line) for line in wanted.splitlines() if line.strip()]
-    printed = [_folded(line) for line in trial.claim.printed.splitlines() if line.strip()]
+    printed = [_folded(line) for line in trial.observation.printed.splitlines() if line.strip()]
     at = _last(printed, lines)
     if at is None:
         said = f"`{_folded(wanted):.200}` should have been printed" if trial.lesson else "Something else was printed"

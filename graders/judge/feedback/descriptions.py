@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from graders.judge.values.decode_observation import Made
+from graders.judge.values.decode_observation import Observed
 
 _LARGE = 1e9  # from here on digits after the point say nothing
 
@@ -29,7 +29,7 @@ def _rounded(number: float, digits: int) -> str:
     return f"{number:.{digits}f}"
 
 
-def kind(made: Made) -> str:
+def kind(made: Observed) -> str:
     """What a value is, when it is no tensor."""
     if made.kind == "array":
         return "a numpy array"

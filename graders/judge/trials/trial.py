@@ -1,4 +1,4 @@
-"""One trial as the checks see it: the student's claim beside the reference."""
+"""One trial as the checks see it: the student's observation beside the reference."""
 
 import ast
 import re
@@ -9,18 +9,18 @@ from typing import Any
 
 import torch
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.judge.feedback.explanations import explain
 from graders.judge.trials.inputs import spoilt_input
-from graders.judge.trials.predicates import facts
+from graders.judge.trials.predicates import predicate_names
 from graders.judge.trials.reference import Names, Reference
 from graders.judge.values.compare import Bound, Terms
 from graders.judge.values.condition import Noise, condition
-from graders.judge.values.decode_observation import MISSING, Claim, Fault, Made
+from graders.judge.values.decode_observation import MISSING, Fault, Observation, Observed
 from graders.judge.values.plausible import plausible
 from graders.report import CheckStatus
-from graders.student import observation
 from graders.student.execution import assigned
+from graders.student.observation import cotangent, table_of
 from graders.student.probe import ProbeTimeLimit
 from graders.task import Output, Task
 
@@ -51,9 +51,11 @@ def not_run(message: str) -> Outcome:
     return Outcome(CheckStatus.NOT_RUN, message)
 
 
-def expression(text: str, texts: Texts) -> CodeType:
+def expression(text: str, code_cache: CodeCache) -> CodeType:
     """An author's expression, compiled. Raises SyntaxError."""
-    code: CodeType = texts.compiled(("expression", text), lambda: compile(text.lstrip(" \t"), "<expression>", "eval"))
+    code: CodeType = code_cache.compiled(
+        ("expression", text), lambda: compile(text.lstrip(" \t"), "<expression>", "eval")
+    )
     return code
 
 
@@ -68,19 +70,19 @@ def probe_targets(probe: str) -> frozenset[str]:
 
 @dataclass
 class Trial:
-    """One trial: data, claim, reference, and what the checks have found so far."""
+    """One trial: data, observation, reference, and what the checks have found so far."""
 
     task: Task
     names: Names  # the starting code's
     pure: Names  # the solution's, all its own
-    claim: Claim
+    observation: Observation
     reference: Reference
     seed: int
     lesson: bool  # are its data the lesson's, and so anybody's to print?
     of_lesson: bool  # are they, be they printed or not?
     values: dict[str, Any]  # of the parameters that were changed
     source: str  # the student's text, to be looked at but never run
-    texts: Texts = field(default_factory=Texts)  # the author's, as far as they are compiled
+    code_cache: CodeCache = field(default_factory=CodeCache)  # the author's, as far as they are compiled
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     # the same once more with other numbers in the tables, where they start with blind ones
     again: "Trial | None" = None
@@ -95,11 +97,11 @@ class Trial:
     @property
     def parsed(self) -> bool:
         """Can the student's text be read at all?"""
-        return self.claim.fault is None or self.claim.fault.parsed
+        return self.observation.fault is None or self.observation.fault.parsed
 
-    def made(self, name: str) -> Made:
+    def made(self, name: str) -> Observed:
         """The student's value."""
-        return self.claim.made(name)
+        return self.observation.made(name)
 
     def bound(self, name: str) -> Bound:
         """How far off a number of this output may be, or one of the gradients that come from it."""
@@ -113,7 +115,7 @@ class Trial:
     def expected_shape(self, name: str) -> tuple[int, ...]:
         """The shape that the solution gives an output, all by itself."""
         value = self.pure.get(name)
-        tensor, _ = observation.table_of(value)
+        tensor, _ = table_of(value)
         return tuple(tensor.shape) if tensor is not None else ()
 
     def absent(self, name: str) -> Outcome | None:
@@ -138,17 +140,17 @@ class Trial:
     @property
     def stopped(self) -> bool:
         """Did the student's code end before its last line?"""
-        return self.claim.fault is not None or self.claim.exited is not None
+        return self.observation.fault is not None or self.observation.exited is not None
 
     @property
     def nothing(self) -> list[str]:
         """The outputs that are there as None."""
-        return [name for name, one in self.claim.outputs.items() if one.type == "NoneType"]
+        return [name for name, one in self.observation.outputs.items() if one.type == "NoneType"]
 
     @property
     def left_early(self) -> bool:
         """Did the student's code end itself before all was made that it was to make?"""
-        return self.claim.exited is not None and bool(self._missing)
+        return self.observation.exited is not None and bool(self._missing)
 
     @cached_property
     def _probe_makes(self) -> frozenset[str]:
@@ -166,7 +168,7 @@ class Trial:
 
     def _lacking(self, name: str) -> str:
         """The student's name for want of which a line of the probe could not make an output."""
-        fault = self.claim.probed.get(name)
+        fault = self.observation.probed.get(name)
         if fault is None or fault.line is not None or fault.type != "NameError":
             return ""
         match = re.match(r"name '(\w+)' is not defined", fault.message)
@@ -174,7 +176,7 @@ class Trial:
 
     def _not_made(self, name: str) -> Outcome:
         """What is said of a name that the student's code was to make."""
-        fault, exited = self.claim.fault, self.claim.exited
+        fault, exited = self.observation.fault, self.observation.exited
         if fault is not None:
             if name == self._blamed(fault.targets):
                 return failed(self._stopped_here(name))
@@ -193,7 +195,7 @@ class Trial:
         return None if made_before else next(iter(self._missing), None)
 
     def _never_made(self, name: str) -> str:
-        function = next((one[0] for one in self.claim.defined if name in one[1:]), None)
+        function = next((one[0] for one in self.observation.defined if name in one[1:]), None)
         if function is not None:
             which = f"`{function}`" if self.lesson else "a function that makes it"  # a name may be made of fresh data
             return (
@@ -206,7 +208,7 @@ class Trial:
         """Your code ran, but what it defines could not be used as the task says."""
         if lacking := self._lacking(name):
             return self._not_made(lacking)
-        fault = self.claim.probed.get(name)
+        fault = self.observation.probed.get(name)
         if fault is None or (fault.line is None and (self.stopped or fault.type == "NameError")):
             return not_run(_NOT_THERE)
         if fault.type != TIME_LIMIT and fault.line is None:  # the author's own line: it is told in the author's words
@@ -243,7 +245,7 @@ class Trial:
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.
         """
-        return eval(expression(text, self.texts), more | self._known())  # noqa: S307  in the judge's own process
+        return eval(expression(text, self.code_cache), more | self._known())  # noqa: S307  in the judge's own process
 
     def terms_of(self, text: str) -> Terms:
         """How large the terms are that an author's expression is made of; nothing of it is known where it raises."""
@@ -252,7 +254,7 @@ class Trial:
             known = self._known()
             noise = Noise(sample)
             try:
-                value = eval(expression(text, self.texts), known | (noise.on_all(known) if sample else {}))  # noqa: S307
+                value = eval(expression(text, self.code_cache), known | (noise.on_all(known) if sample else {}))  # noqa: S307
             except Exception:  # noqa: BLE001  the student's outputs need not fit it
                 return None
             return value if isinstance(value, torch.Tensor) else None
@@ -277,8 +279,8 @@ class Trial:
         changed = known | (noise.on_all(known) if sample else {})
         leaf = changed[to].detach().clone().requires_grad_()
         try:
-            value = eval(expression(text, self.texts), changed | {to: leaf})  # noqa: S307
-            r = observation.cotangent(tuple(value.shape), self.seed).to(value.dtype)
+            value = eval(expression(text, self.code_cache), changed | {to: leaf})  # noqa: S307
+            r = cotangent(tuple(value.shape), self.seed).to(value.dtype)
             (gradient,) = torch.autograd.grad(value, leaf, noise.on(r) if sample else r)
         except Exception:  # noqa: BLE001  the student's outputs need not fit it
             return None
@@ -290,7 +292,9 @@ class Trial:
 
     def _known(self) -> Names:
         failing = {id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED}
-        about = facts(self.task, self.names, self.claim, source=self.source, failed=failing, lesson=self.of_lesson)
+        about = predicate_names(
+            self.task, self.names, self.observation, source=self.source, failed=failing, lesson=self.of_lesson
+        )
         return {**about, **self.names, **self.own_values()}
 
     def own_values(self) -> Names:
@@ -305,7 +309,7 @@ class Trial:
         )
 
     def _stopped_here(self, name: str) -> str:
-        fault = self.claim.fault
+        fault = self.observation.fault
         assert fault is not None  # noqa: S101  the caller looked
         if not self.lesson:
             kind = fault.type if fault.builtin else "an exception of its own"
@@ -314,11 +318,11 @@ class Trial:
 
     def overwritten(self, name: str) -> str | None:
         """What is said of an input that the student has spoilt, or None if it is in order."""
-        spoilt = spoilt_input(self.task, self.names, self.claim, name)
+        spoilt = spoilt_input(self.task, self.names, self.observation, name)
         if not spoilt:
             return None
-        made = self.claim.inputs.get(name, MISSING)
-        was = observation.table_of(self.names.get(name))[0]
+        made = self.observation.inputs.get(name, MISSING)
+        was = table_of(self.names.get(name))[0]
         now = f"it now has the shape {list(made.shape)}" if made.kind == "tensor" else "it is no tensor any more"
         if was is not None and made.kind == "tensor" and tuple(was.shape) == made.shape:
             now = "its numbers are no longer those it had"
