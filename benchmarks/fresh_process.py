@@ -44,7 +44,7 @@ def main() -> None:
             exec(order["source"], student)  # noqa: S102
         part = task.student_part()
         made = observe(student, part, ProgramResult(None, {}, ""))
-        found = gradient_frame(gradients(student, part["gradients"], drawn.seed))
+        found = gradient_frame(gradients(student, part.gradients, drawn.seed))
         observation = read(part, made, found)
         start = Start(names).having(changed_inputs(task, names, observation))
         trial = Trial(

@@ -20,10 +20,12 @@ from graders.judge.session import Judge
 from graders.judge.survey import survey
 from graders.judge.values.decode_observation import UnreadableObservation
 from graders.protocol import frames
+from graders.protocol.fork_request import ForkRequest
 from graders.protocol.frames import Frame, FrameType
 from graders.sandbox import descriptors, privileges
 from graders.student import main as student
 from graders.task import Task
+from graders.trials import TrialRequest
 from graders.zygote import forking
 from graders.zygote.forking import Nested
 
@@ -62,7 +64,7 @@ def main(inlet: int, outlet: int, nested: Nested) -> None:
     gc.freeze()
     me = os.getpid()
 
-    def fork(_: dict[str, Any], received: list[int]) -> tuple[int, list[int]]:
+    def fork(_: ForkRequest, received: list[int]) -> tuple[int, list[int]]:
         def become() -> None:
             nested.control.close()
             privileges.die_with_parent(me)
@@ -116,7 +118,7 @@ def _prepared(judge: Judge, submission: dict[str, Any]) -> dict[str, object]:
     judge.begin(submission["source"])
     try:
         for trial in submission["trials"]:
-            judge.prepare(trial)
+            judge.prepare(TrialRequest(**trial))
     except Exception as fault:  # noqa: BLE001  whatever an author's code raises
         return {"fault": f"{type(fault).__name__}: {fault}"[:2000]}
     return {}

@@ -1,7 +1,7 @@
 """
 Submissions before the judge: of each the references of all trials, then one observation after the other.
 
-The order comes before the student's run is over, so that the reference is ready when the observations
+The request comes before the student's run is over, so that the reference is ready when the observations
 arrive, and each observation is judged while the student's process is at its next trial.
 """
 
@@ -24,9 +24,7 @@ from graders.judge.values.decode_observation import read
 from graders.protocol.frames import Frame, FrameType
 from graders.starting_code import Setup
 from graders.student import main_module
-from graders.trials import candidates
-
-Order = dict[str, Any]
+from graders.trials import TrialRequest, candidates
 
 
 @dataclass
@@ -52,7 +50,7 @@ class Judge:
         self._code_cache = exercise.code_cache
         self._setup = Setup(self._task.setup, self._task.require, self._code_cache)
         self._programs = Programs(self._task, self._code_cache)
-        self._order = self._task.student_part()
+        self._part = self._task.student_part()
         self._randomness = random.getstate(), torch.get_rng_state()
         self.begin("")
 
@@ -65,16 +63,16 @@ class Judge:
         random.setstate(self._randomness[0])
         torch.set_rng_state(self._randomness[1])
 
-    def prepare(self, order: Order) -> None:
-        """Run starting code and solution on the next trial, a `TrialRequest`. Raises ValueError: the solution fails."""
+    def prepare(self, request: TrialRequest) -> None:
+        """Run starting code and solution on the next trial. Raises ValueError: the solution fails."""
         names: Names = main_module.fresh()
-        values = self._setup.run(candidates(self._task.params, order["draw"]), names)
+        values = self._setup.run(candidates(self._task.params, request.draw), names)
         start = Start(names)
         ended, pure = self._programs.run(self._task.solution, frozenset(), start.fresh)
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-        self._prepared.append(_Prepared(start, pure, values, order["seed"]))
+        self._prepared.append(_Prepared(start, pure, values, request.seed))
 
     def take(self, frame: Frame) -> bool:
         """Judge the next trial's observation; False if there are more than trials. Raises UnreadableObservation."""
@@ -98,7 +96,7 @@ class Judge:
         body, packed = frame.body, memoryview(frame.tensors)
         made = Frame(FrameType.OBSERVATION, body["observation"], bytes(packed[: body["observation_bytes"]]))
         found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["observation_bytes"] :]))
-        observation = read(self._order, made, found if body["gradients"] is not None else None)
+        observation = read(self._part, made, found if body["gradients"] is not None else None)
         prepared = self._prepared[number]
         start = prepared.start.having(changed_inputs(self._task, prepared.start.names, observation))
         return Trial(
@@ -120,7 +118,7 @@ class Judge:
         lesson = self._prepared[0]
         return frozenset(sizes_of(self._task, lesson.start.names, lesson.pure))
 
-    def outcome(self) -> Order:
+    def outcome(self) -> dict[str, Any]:
         """What is said of all trials together."""
         task, trials, lesson = self._task, self._trials, self._trials[0]
         for trial in trials:

@@ -135,9 +135,9 @@ class _Surveyor:
         """What the author's report raises over the solution's own values."""
         if not self._task.report:
             return []
-        start, order = Start(lesson), self._task.student_part()
+        start, part = Start(lesson), self._task.student_part()
         ended, names = self._solved(start, Draw({}, seeds=None))
-        observation = read(order, observe(names, order, ended), None)
+        observation = read(part, observe(names, part, ended), None)
         reference = Reference(self._task, start, observation, self._programs, pure=names)
         trial = Trial(
             task=self._task,

@@ -7,15 +7,16 @@ from graders.judge.session import Judge
 from graders.protocol.frames import Frame, FrameType
 from graders.student import warmup as sample
 from graders.task import Check, Input, Output, Task
+from graders.trials import TrialRequest
 
 _TASK = Task(
     exercise="warm-up",
     version=0,
     setup=sample.SETUP,
-    require=sample.STUDENT_PART["require"],
+    require=sample.STUDENT_PART.require,
     solution=sample.SOURCE,
-    params=sample.STUDENT_PART["params"],
-    outputs=tuple(Output(one["name"], one["kind"]) for one in sample.STUDENT_PART["outputs"]),
+    params=sample.STUDENT_PART.params,
+    outputs=tuple(Output(name, kind) for name, kind in sample.STUDENT_PART.outputs),
     inputs=(Input("x"),),
     checks=(
         Check("table", "", "table", of="table"),
@@ -28,7 +29,7 @@ _TASK = Task(
         Check("sizes", "", "other_sizes"),
     ),
     report="print(f'{list(h.shape)} {learnable} {holds(\"learns\")}')",
-    free_tables=tuple(sample.STUDENT_PART["free_tables"]),
+    free_tables=sample.STUDENT_PART.free_tables,
     fresh_trials=1,
 )
 
@@ -62,7 +63,7 @@ def run_sample() -> dict[str, object]:
         judge = Judge(CompiledExercise.unpacked(_packed()))
         judge.begin(sample.SOURCE)
         for draw in sample.DRAWS:
-            judge.prepare({"draw": draw, "seed": sample.SEED})
+            judge.prepare(TrialRequest(draw, sample.SEED))
         for frame in frames:
             judge.take(frame)
         return judge.outcome()

@@ -13,7 +13,7 @@ from typing import Any
 from graders.protocol.ending import Ended
 from graders.protocol.frames import Frame, FrameType
 from graders.protocol.observation_schema import ObservationSchema
-from graders.task import Task
+from graders.task import StudentPart, Task
 
 _KEPT = 32  # exercises, of some hundred KiB each
 
@@ -23,13 +23,13 @@ class ExercisePayload:
     """One exercise, ready to be sent."""
 
     task: Task
-    student: dict[str, Any]
+    student: StudentPart
     student_code: bytes = b""  # empty, as the next one, where compiling went wrong: each run does it itself
     judge_code: bytes = b""
 
     def for_student(self, source: str, trial: dict[str, Any]) -> Frame:
         """A student's job: `source`, and the first trial."""
-        return Frame(FrameType.JOB, {**self.student, "source": source, "trial": trial}, self.student_code)
+        return Frame(FrameType.JOB, {**self.student.to_json(), "source": source, "trial": trial}, self.student_code)
 
     def for_judge(self) -> Frame:
         """The exercise, for a judge to open."""

@@ -16,7 +16,8 @@ from threading import Lock
 
 from graders.faults import MachineFault
 from graders.pool.sandboxed_process import SandboxedProcess
-from graders.pool.warm_process import Forker, ForkRequest, WarmProcess
+from graders.pool.warm_process import Forker, WarmProcess
+from graders.protocol.fork_request import ForkRequest
 from graders.sandbox import bubblewrap
 from graders.sandbox.folders import remove_tree
 from graders.sandbox.identity import uid_for

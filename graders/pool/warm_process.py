@@ -8,12 +8,12 @@ import os
 import signal
 import socket
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graders.faults import MachineFault
 from graders.pool.sandboxed_process import Pipes, ResourceBounds, SandboxedProcess, process_id
+from graders.protocol.fork_request import ForkRequest
 from graders.reporting import plain_text
 from graders.sandbox import bubblewrap, libraries, policy
 from graders.sandbox.disk import CountedFolder, Disk, SizedDisk
@@ -34,26 +34,6 @@ _ENVIRONMENT = {
     "HOME": "/nonexistent",
     "PYTHONUNBUFFERED": "1",
 }
-
-
-@dataclass(frozen=True)
-class ForkRequest:
-    """What a run is to be."""
-
-    scratch: Path  # its own folder
-    uid: int | None  # its own user, where we are root
-    memory_mib: int
-    wall_time_s: float
-
-    def message(self) -> dict[str, Any]:
-        """As the fork server reads it."""
-        return {
-            "do": "fork",
-            "scratch": str(self.scratch),
-            "uid": self.uid,
-            "memory_mib": self.memory_mib,
-            "wall_time_s": self.wall_time_s,
-        }
 
 
 def _command(role: str, socket_: int, scratch: Path, *, namespaces: bool, unsafe: bool) -> list[str]:
@@ -120,7 +100,7 @@ class Forker:
         given = [job_read, answer_write, output_write]
         try:
             more = [] if nested is None else [nested.fileno()]
-            reply, (pidfd, *root) = self._ask(request.message(), descriptors=[*given, *more])
+            reply, (pidfd, *root) = self._ask(request.to_json(), descriptors=[*given, *more])
         except MachineFault:
             for one in (job_write, answer_read, output_read):
                 os.close(one)

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graders.protocol.frames import Frame, decode_body
+from graders.task import StudentPart
 
 MAX_AXES = 16
 MAX_SIZE = (1 << 31) - 1  # of one axis
@@ -70,12 +71,12 @@ class ObservationRefused(ValueError):
 class ObservationSchema:
     """The form of all observations of one exercise."""
 
-    def __init__(self, order: Mapping[str, Any]) -> None:
-        """`order`: what a student's process is told of the exercise, as `Task.student_part` gives it."""
-        self._outputs = [one["name"] for one in order["outputs"]]
-        self._inputs = list(order["inputs"])
-        self._calls = bool(order.get("calls"))
-        self._pairs = {f"{of}>{to}" for of, to in order["gradients"]}
+    def __init__(self, part: StudentPart) -> None:
+        """`part`: what a student's process is told of the exercise."""
+        self._outputs = [name for name, _ in part.outputs]
+        self._inputs = list(part.inputs)
+        self._calls = part.calls
+        self._pairs = {f"{of}>{to}" for of, to in part.gradients}
 
     def check_observation(self, frame: Frame, *, again: bool = False) -> None:
         """What one trial made; `again`: with other numbers in its tables. Raises ObservationRefused."""

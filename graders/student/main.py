@@ -20,6 +20,7 @@ from graders.protocol.frames import Frame, FrameType
 from graders.student import execution, warmup
 from graders.student.process_state import ProcessState
 from graders.student.session import StudentSession
+from graders.task import StudentPart
 
 _WARM_UP_ROUNDS = 10  # Python takes eight to know that a piece of code is hot
 
@@ -60,7 +61,7 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     sys.argv = ["main.py"]
     sys.orig_argv = ["python", "main.py"]
     state = ProcessState()
-    order = frames.receive(inlet)
+    job = frames.receive(inlet)
 
     def ready() -> None:
         frames.send(outlet, Frame(FrameType.READY, {}))
@@ -73,11 +74,13 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
         frames.send(outlet, Frame(FrameType.LEFT, {"line": line}))
 
     def compiled() -> execution.Program:
-        return execution.Program(order.body["source"], leaving=leaving)
+        return execution.Program(job.body["source"], leaving=leaving)
 
-    code_cache = CodeCache(order.tensors)
-    run = StudentSession(order.body, compiled, ready=ready, probing=probing, code_cache=code_cache, state=state)
-    trial: dict[str, Any] | None = order.body["trial"]
+    code_cache = CodeCache(job.tensors)
+    run = StudentSession(
+        StudentPart.from_json(job.body), compiled, ready=ready, probing=probing, code_cache=code_cache, state=state
+    )
+    trial: dict[str, Any] | None = job.body["trial"]
     while trial is not None:
         frames.send(outlet, run.execute(trial))
         run.look_for_blind()

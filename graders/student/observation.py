@@ -39,6 +39,7 @@ from graders.protocol.observation_schema import (
 from graders.student import execution
 from graders.student.execution import ProgramResult
 from graders.student.main_module import FILE
+from graders.task import StudentPart
 
 _MAX_NODES = 1000  # of a graph, looked through for leaves
 _NO_VALUE = object()
@@ -55,14 +56,14 @@ Description = dict[str, Any]
 
 
 def observe(
-    names: dict[str, Any], order: dict[str, Any], ended: ProgramResult, late: list[list[str]] | None = None
+    names: dict[str, Any], part: StudentPart, ended: ProgramResult, late: list[list[str]] | None = None
 ) -> Frame:
     """The state of the student's names after one trial, how it ended, and `Pinning.late` of one with other numbers."""
     look, fault = _Look(), ended.fault
     looks = {"table": look.at_table, "value": look.at_value, "tensor": look.at}
     made = names if ended.values is None else ended.values
-    outputs = {wanted["name"]: looks[wanted["kind"]](made, wanted["name"]) for wanted in order["outputs"]}
-    inputs = {name: look.at(names, name) for name in order["inputs"]}
+    outputs = {name: looks[kind](made, name) for name, kind in part.outputs}
+    inputs = {name: look.at(names, name) for name in part.inputs}
     operands = (fault or {}).pop("operands", {})
     if fault is not None:
         fault = _within(fault)
@@ -76,7 +77,7 @@ def observe(
         "printed": ended.printed,
         "defined": _functions(names, list(outputs)),
     }
-    if order.get("calls"):
+    if part.calls:
         body["calls"] = list(ended.calls)
     if late is not None:
         body["late"] = late[:MAX_LATE]
@@ -298,7 +299,7 @@ def _bytes_needed(value: torch.Tensor) -> int:
     return int((value.storage_offset() + last + 1) * value.element_size())
 
 
-def gradients(names: dict[str, Any], pairs: list[list[str]], seed: int) -> dict[str, Any]:
+def gradients(names: dict[str, Any], pairs: Sequence[tuple[str, str]], seed: int) -> dict[str, Any]:
     """
     For each pair (of, to): d (of * r).sum() / d to, with a random r of the shape of `of`.
 

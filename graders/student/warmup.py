@@ -10,7 +10,6 @@ import contextlib
 import linecache
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
@@ -18,6 +17,7 @@ from graders.protocol.frames import Frame
 from graders.student.execution import Program
 from graders.student.main_module import FILE
 from graders.student.session import StudentSession
+from graders.task import StudentPart
 
 SETUP = """
 import torch
@@ -52,27 +52,18 @@ text = f"{list(h.shape)} {h[0, 0]}"
 """
 DRAWS = (None, 1)  # the lesson's data and others
 SEED = 1
-STUDENT_PART: dict[str, Any] = {
-    "setup": SETUP,
-    "require": "rows > 2",
-    "params": {
+STUDENT_PART = StudentPart(
+    setup=SETUP,
+    require="rows > 2",
+    params={
         "words": {"kind": "words", "low": 10, "high": 14},
         "rows": {"kind": "integer", "low": 19, "high": 30, "lesson": 20},
     },
-    "outputs": [
-        {"name": "table", "kind": "table"},
-        {"name": "places", "kind": "table"},
-        {"name": "found", "kind": "tensor"},
-        {"name": "h", "kind": "tensor"},
-    ],
-    "inputs": ["x"],
-    "gradients": [["h", "table"], ["found", "table"]],
-    "free_tables": ["table", "places"],
-    "probe": "",
-    "redefined": [],
-    "wall_time_s": 4.0,
-    "output_kib": 64,
-}
+    outputs=(("table", "table"), ("places", "table"), ("found", "tensor"), ("h", "tensor")),
+    inputs=("x",),
+    gradients=(("h", "table"), ("found", "table")),
+    free_tables=("table", "places"),
+)
 
 
 def run_sample() -> list[tuple[Frame, Frame]]:

@@ -29,8 +29,9 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from graders.protocol.fork_request import ForkRequest
 from graders.sandbox import descriptors, disk, privileges
 from graders.sandbox.layers import SandboxLayers
 from graders.zygote import forking, heap_fill, huge_pages
@@ -101,14 +102,14 @@ def _hide_platform() -> None:
 
 
 def _fork(
-    request: dict[str, Any], received: list[int], *, layers: SandboxLayers, entry: EntryPoint, control: socket.socket
+    request: ForkRequest, received: list[int], *, layers: SandboxLayers, entry: EntryPoint, control: socket.socket
 ) -> tuple[int, list[int]]:
     me = os.getpid()
     # Made before the fork is what can be: a page that is written to after it has to be copied. What libraries keep
     # for themselves, caches and temporary files, goes into the run's own folder.
-    os.environ.update({"HOME": request["scratch"], "TMPDIR": request["scratch"]})
+    os.environ.update({"HOME": str(request.scratch), "TMPDIR": str(request.scratch)})
     folder = [_sized(request)] if layers.mounts else []
-    own = [layers.files.ruleset(request["scratch"])] if layers.files is not None else []
+    own = [layers.files.ruleset(str(request.scratch))] if layers.files is not None else []
 
     def become() -> None:
         control.close()
@@ -121,14 +122,14 @@ def _fork(
     return pid, folder
 
 
-def _sized(request: dict[str, Any]) -> int:
+def _sized(request: ForkRequest) -> int:
     """Give the run's folder a file system of its own, before any rule names it; a descriptor of it for the parent."""
-    disk.mount(Path(request["scratch"]), request["uid"])
-    return os.open(request["scratch"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    disk.mount(request.scratch, request.uid)
+    return os.open(request.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _become_run(
-    request: dict[str, Any],
+    request: ForkRequest,
     received: list[int],
     rulesets: list[int],
     *,
@@ -139,13 +140,13 @@ def _become_run(
     privileges.die_with_parent(parent)
     os.setpgid(0, 0)  # not setsid: a session costs milliseconds, and the warm process has left its parent's already
     inlet, outlet, printed, *control = received
-    os.chdir(request["scratch"])  # before the user changes: the way there may be open to us only
+    os.chdir(request.scratch)  # before the user changes: the way there may be open to us only
     descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, others=[*rulesets, *control])
     layers.enclose(
         descriptors.RULESETS[: len(rulesets)],
-        uid=request["uid"],
-        memory_mib=request["memory_mib"],
-        wall_time_s=request["wall_time_s"],
+        uid=request.uid,
+        memory_mib=request.memory_mib,
+        wall_time_s=request.wall_time_s,
         forks=bool(control),
     )
     nested = None

@@ -10,12 +10,12 @@ import socket
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from graders.protocol.fork_request import ForkRequest
 
 MESSAGE_BYTES = 64 * 1024
 _DESCRIPTORS = 4
 _FAULT_STATUS = 70
-ForkMessage = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Nested:
 def answer(
     control: socket.socket,
     *,
-    fork: Callable[[ForkMessage, list[int]], tuple[int, list[int]]],
+    fork: Callable[[ForkRequest, list[int]], tuple[int, list[int]]],
     resident: int,
 ) -> None:
     """
@@ -46,18 +46,18 @@ def answer(
         message, received, _, _ = socket.recv_fds(control, MESSAGE_BYTES, _DESCRIPTORS)
         if not message:
             return
-        request = json.loads(message)
-        match request["do"]:
+        fields = json.loads(message)
+        match fields["do"]:
             case "fork":
-                pid, sent = fork(request, received)
+                pid, sent = fork(ForkRequest.from_json(fields), received)
                 pidfd = os.pidfd_open(pid)  # cannot be stale: only this process reaps
                 socket.send_fds(control, [json.dumps({"pid": pid}).encode()], [pidfd, *sent])
                 for one in (*received, *sent, pidfd):
                     os.close(one)
             case "reap":
-                control.send(json.dumps({"status": os.waitpid(request["pid"], 0)[1]}).encode())
+                control.send(json.dumps({"status": os.waitpid(fields["pid"], 0)[1]}).encode())
             case "bury":
-                unburied.add(request["pid"])
+                unburied.add(fields["pid"])
             case "hello":
                 control.send(json.dumps({"resident": resident}).encode())
         unburied = {pid for pid in unburied if os.waitpid(pid, os.WNOHANG)[0] == 0}

@@ -11,7 +11,7 @@ from graders.grader import Grader
 from graders.protocol.observation_schema import ObservationRefused, ObservationSchema
 from graders.operations import operation, operations
 from graders.report import Report
-from graders.task import Task
+from graders.task import StudentPart, Task
 from graders.protocol.frames import Frame, FrameType
 
 TEXT = """\
@@ -162,7 +162,7 @@ def test_ways_back_and_products_of_matrices() -> None:
 
 def test_nothing_is_recorded_unless_it_is_asked_for(task: Task) -> None:
     """An exercise without the check has no such field, and a student's process that hands one over has forged it."""
-    assert task.student_part()["calls"] is False
+    assert task.student_part().calls is False
     body: Mapping[str, object] = {
         "outputs": {},
         "inputs": {},
@@ -172,8 +172,7 @@ def test_nothing_is_recorded_unless_it_is_asked_for(task: Task) -> None:
         "printed": "",
         "defined": [],
     }
-    empty: dict[str, object] = {"outputs": [], "inputs": [], "gradients": []}
-    asked, unasked = ObservationSchema({**empty, "calls": True}), ObservationSchema({**empty, "calls": False})
+    asked, unasked = ObservationSchema(StudentPart(calls=True)), ObservationSchema(StudentPart())
     unasked.check_observation(Frame(FrameType.OBSERVATION, dict(body)))
     asked.check_observation(Frame(FrameType.OBSERVATION, {**body, "calls": ["aten::mm"]}))
     for schema, calls in ((unasked, []), (asked, ["x"] * 600), (asked, ["x" * 200]), (asked, [1]), (asked, "aten::mm")):

@@ -26,7 +26,7 @@ class _Told(Slot):
         grader = SimpleNamespace(prepare=lambda _: self.did.append("forked ahead"))
         self._work(cast("Grader", grader), cast("WorkerBell", SimpleNamespace(wait=lambda _: self.stop.set())))
 
-    def _observation(self) -> Lease | None:
+    def _claim(self) -> Lease | None:
         return cast("Lease", self._jobs.pop(0)) if self._jobs else None
 
     def _handle(self, _: Grader, lease: Lease) -> None:
@@ -34,7 +34,7 @@ class _Told(Slot):
 
 
 def test_runs_are_forked_ahead_only_when_no_job_waits() -> None:
-    """A fork that is made ahead warms up, which the jobs that wait would pay for."""
+    """A fork that is made ahead rehearses, which the jobs that wait would pay for."""
     slot = _Told(["first", "second"])
     slot.work()
     assert slot.did == ["first", "second", "forked ahead"]

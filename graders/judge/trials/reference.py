@@ -139,7 +139,7 @@ class Programs:
         """`task`: whose probe is run after each text; `code_cache`: those that are compiled already."""
         self._probe, self._code_cache = task.probe, code_cache or CodeCache()
         part = task.student_part()
-        self._settings = {"redefined": frozenset(part["redefined"]), "time_s": part["wall_time_s"]}
+        self._redefined, self._time_s = frozenset(part.redefined), part.wall_time_s
         self._starts = tuple(dict.fromkeys(one for check in task.checks for leaf in check.leaves for one in leaf.given))
         self._made_from = made_from(task.solution, task.setup, self._code_cache) if not task.probe else {}
         self._serving: dict[tuple[str, tuple[str, ...]], list[tuple[str, ...]]] = {}
@@ -159,11 +159,11 @@ class Programs:
         """
         program, probe = self.compiled(source, adopted)
         names = fresh()
-        ended = run(program, probe, names, **self._settings)
+        ended = run(program, probe, names, redefined=self._redefined, time_s=self._time_s)
         if graph_was_freed(ended):
             names = fresh()
             with graphs_kept(True):  # noqa: FBT003
-                ended = run(program, probe, names, **self._settings)
+                ended = run(program, probe, names, redefined=self._redefined, time_s=self._time_s)
         return ended, names if ended.values is None else ended.values
 
     def serving(self, of: str, adopted: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -348,11 +348,11 @@ class Reference:
         if not all(plausible(one, self._pure.get(name)) for name, one in made.items()):
             return None
         adoption = Adoption(made, same_shape=True)
-        order = self._task.student_part()
+        part = self._task.student_part()
         ended, names = self._programs.run(code, frozenset(made), lambda: self._start.fresh(**{_ADOPT: adoption}))
         if any(one["type"] == OtherShape.__name__ for one in (ended.fault, *ended.probed.values()) if one):
             return None
         names.pop(_ADOPT, None)
-        frame = observe(names, order, ended)
-        found = gradient_frame(gradients(names, order["gradients"], seed))
-        return read(order, frame, found)
+        frame = observe(names, part, ended)
+        found = gradient_frame(gradients(names, part.gradients, seed))
+        return read(part, frame, found)

@@ -13,6 +13,7 @@ from safetensors import deserialize
 
 from graders.protocol.frames import Frame
 from graders.protocol.observation_schema import DTYPES
+from graders.task import StudentPart
 
 _DTYPES = {name: getattr(torch, known) for name, (known, _) in DTYPES.items()}
 
@@ -100,12 +101,12 @@ class Observation:
         return self.outputs.get(name, MISSING)
 
 
-def read(order: dict[str, Any], made: Frame, found: Frame | None) -> Observation:
+def read(part: StudentPart, made: Frame, found: Frame | None) -> Observation:
     """
     One trial's observation.
 
     Args:
-        order: what the student's process was asked for; just that must come back.
+        part: what the student's process was asked for; just that must come back.
         made: the observation frame.
         found: the gradient frame, or None if it never came.
 
@@ -113,19 +114,19 @@ def read(order: dict[str, Any], made: Frame, found: Frame | None) -> Observation
         UnreadableObservation: in any way not what a harness writes.
     """
     try:
-        return _observation(order, made.body, unpack(made.tensors), found)
+        return _observation(part, made.body, unpack(made.tensors), found)
     except Exception as fault:
         raise UnreadableObservation("what came out of the run cannot be read") from fault
 
 
 def _observation(
-    order: dict[str, Any], body: dict[str, Any], tensors: dict[str, torch.Tensor], found: Frame | None
+    part: StudentPart, body: dict[str, Any], tensors: dict[str, torch.Tensor], found: Frame | None
 ) -> Observation:
     outputs = {name: _observed(name, description, tensors) for name, description in body["outputs"].items()}
     inputs = {name: _observed(name, description, tensors) for name, description in body["inputs"].items()}
     gradients = _gradients(found.body, unpack(found.tensors)) if found is not None else {}
-    asked = {f"{of}>{to}" for of, to in order["gradients"]}
-    if list(outputs) != [one["name"] for one in order["outputs"]] or list(inputs) != order["inputs"]:
+    asked = {f"{of}>{to}" for of, to in part.gradients}
+    if list(outputs) != [name for name, _ in part.outputs] or tuple(inputs) != part.inputs:
         raise UnreadableObservation("other names than those asked for")
     if found is not None and gradients.keys() != asked:
         raise UnreadableObservation("other gradients than those asked for")
