@@ -82,7 +82,7 @@ class PooledJudge:
             self._process = None
 
     def end(self) -> None:
-        """End all of it, but for its place."""
+        """End all of it, but for the process that has the exercise open."""
         self.over()
         if self.spare is not None:
             self.spare.end()

@@ -110,7 +110,7 @@ def converse(
     judge: SandboxedProcess | None = None,
 ) -> SessionResult:
     """
-    Lead a run, which has the order for the first of the trials, through all of them.
+    Lead a run, which has the job with the first of the trials, through all of them.
 
     Args:
         process: the student's.

@@ -10,12 +10,12 @@ one thread, no secret, and neither ever runs a student's or an author's line. Fo
 a fork of the first is made, mostly ahead of time; for each exercise one of the second, which opens it
 and is forked again for each submission (`graders.pool.judge_pool`). A fork raises its walls
 (`graders.sandbox.layers`), runs a sample of ours to touch the pages it will need
-(`graders.student.warmup`), and only then reads its order. So a run can never lower what was there
+(`graders.student.warmup`), and only then reads its job. So a run can never lower what was there
 before its first byte, and what a judge knows is not in any student's memory, not even as a page
 shared with the parent.
 
 Pipes. Parent and zygote speak over one socket, which every fork closes first. A run has five
-descriptors (`descriptors`): /dev/null, one pipe for what it prints, one for its orders, one for its
+descriptors (`descriptors`): /dev/null, one pipe for what it prints, one for its job, one for its
 frames, and Landlock's rules until they are in force. Frames are bounded by their header before a
 byte of them is read (`graders.protocol.frames`); what is inside is opened by the judge alone, behind its own
 walls, and what the judge says is read field by field by the parent (`graders.grader`).

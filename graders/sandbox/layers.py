@@ -1,5 +1,5 @@
 """
-All walls of one run, raised in the order that works.
+All layers of the sandbox round one process, raised in the order that works.
 
 Limits before Landlock, since a limit needs nothing of the file system; seccomp last, since
 it forbids the calls that raise the others.

@@ -200,7 +200,7 @@ _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 def targets_at(tree: ast.Module, line: int, column: int | None) -> list[str]:
     """
-    The names assigned by the innermost statement at a place; of `a, b = f(), g()` only the one concerned.
+    The names assigned by the innermost statement at a source location; of `a, b = f(), g()` only the one concerned.
 
     Args:
         tree: the program.

@@ -1,5 +1,5 @@
 """
-What a student's process does from its first moment: warm up while there is time, then run what is ordered.
+What a student's process does from its first moment: warm up while there is time, then run its job.
 
 `graders.student.session` is what happens with the student's code.
 """

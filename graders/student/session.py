@@ -149,7 +149,7 @@ class StudentSession:
         return folder
 
     def gradients(self, seed: int) -> Frame:
-        """Answer the random probe with the gradients that the order asks for; it says whether `again` comes next."""
+        """Answer the random probe with the gradients that are asked for; it says whether `again` comes next."""
         with execution.undisturbed():
             found = observation.gradients(self._names, self._part.gradients, seed)
             if observation.graph_was_freed(found):

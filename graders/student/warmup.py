@@ -2,7 +2,7 @@
 A run of a sample of our own, so that the first run of a student's code is not the first of anything.
 
 In the warm process it settles what Python learns about hot code, once for all forks. In a fork that waits for its
-order it touches the pages that the real run will need: a fork shares them with its parent until they are used, and
+job it touches the pages that the real run will need: a fork shares them with its parent until they are used, and
 each first use costs microseconds, thousands of times.
 """
 
