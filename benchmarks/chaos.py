@@ -188,13 +188,13 @@ class Chaos:
 
     def _rage(self) -> None:
         try:
-            deeds = (
+            actions = (
                 [self._roll] if self._gently else [self._kill_worker, self._kill_web, self._kill_backend, self._roll]
             )
             # each of them once, and PostgreSQL early, so that a short trial has them all
-            first = [*deeds] if self._gently else [*deeds, self.restart_postgresql]
+            first = [*actions] if self._gently else [*actions, self.restart_postgresql]
             while not self._stop.wait(self._random.uniform(*BETWEEN_S)):
-                (first.pop(0) if first else self._random.choice(deeds))()
+                (first.pop(0) if first else self._random.choice(actions))()
                 self._start_what_has_ended()
         except BaseException as error:  # noqa: BLE001  told in the main thread
             self.error = error

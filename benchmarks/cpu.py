@@ -8,7 +8,7 @@ the charge: of the trusted parent (this process), of the two warm processes, and
 to a warm process when it reaps them, and which are looked at themselves while they live. Page faults are counted
 beside it, since most of a fork's time goes there.
 
-With `--ahead` the runs are forked, and have rehearsed, before each submission, as where a worker has time between two.
+With `--ahead` the runs are forked, and have warmed up, before each submission, as where a worker has time between two.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("--verdicts", type=int, default=100, help="how many in all")
-    parser.add_argument("--ahead", action="store_true", help="fork and rehearse before each submission")
+    parser.add_argument("--ahead", action="store_true", help="fork and warm up before each submission")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     args = parser.parse_args()
     exercise = load_code_exercise(EXERCISE)
@@ -83,7 +83,7 @@ def batch(grader: Grader, task: Task, source: str, *, ahead: bool) -> None:
     for _ in range(BATCH):
         if ahead:
             grader.prepare(task.limits)
-            time.sleep(SETTLE_S * 2)  # for the rehearsals
+            time.sleep(SETTLE_S * 2)  # for the warm-ups
         report = grader.grade(task, source, seed=new_seed())
         if report.verdict is not Verdict.PASSED:
             raise SystemExit(f"the right solution got {report.verdict}: {report.note}")

@@ -3,9 +3,9 @@ Does a wrong program stay wrong, and a right one right, whatever tables start wi
 
     .venv/bin/python benchmarks/disguises.py [--only EXERCISE] [--seeds N] [--every N]
 
-Every wrong variant of the shipped exercises in every disguise of `app.authoring.proof.disguises`, and every solution in
-those that change a start only. With `--every 7` each variant is tried in one disguise of seven. Exit code 1 if a wrong
-one passes or a right one does not.
+Every wrong variant of the shipped exercises in every disguise of `app.authoring.self_test.disguises`, and every
+solution in those that change a start only. With `--every 7` each variant is tried in one disguise of seven. Exit code 1
+if a wrong one passes or a right one does not.
 """
 
 import argparse
@@ -16,22 +16,22 @@ from collections import Counter
 from pathlib import Path
 
 from app.authoring import load_code_exercise
-from app.authoring.exercise import Exercise
-from app.authoring.proof.disguises import DISGUISES
-from app.authoring.proof.self_test import variant_source
+from app.authoring.exercise import CodeExercise
+from app.authoring.self_test.disguises import DISGUISES
+from app.authoring.self_test.runner import variant_source
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Verdict
 
 
-def exercises(only: str) -> list[Exercise]:
+def exercises(only: str) -> list[CodeExercise]:
     """Return the shipped exercises that are solved by code."""
     paths = sorted((ROOT / "exercises").rglob("exercise.yaml"))
     code = [one for one in paths if "kind: question" not in one.read_text(encoding="utf-8")]
     return [load_code_exercise(one.parent) for one in code if only in one.parent.name]
 
 
-def tried(grader: Grader, exercise: Exercise, *, seeds: int, every: int) -> tuple[Counter[str], list[str]]:
+def tried(grader: Grader, exercise: CodeExercise, *, seeds: int, every: int) -> tuple[Counter[str], list[str]]:
     """Try one exercise; verdicts by kind of program, and what went wrong."""
     task, counts, amiss = exercise.task(1), Counter[str](), list[str]()
     for turn in range(seeds):

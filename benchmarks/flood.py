@@ -40,7 +40,7 @@ BAD = (
     "while True:\n    print('x' * 1000)\n",
     "import torch\nbig = torch.zeros(60_000, 10_000)\n" + SOURCE,
     "h = (",
-    *(forging(SOURCE, Edit("claim", "body", ("outputs", "token_emb", part), value)) for part, value in FORGED),
+    *(forging(SOURCE, Edit("observation", "body", ("outputs", "token_emb", part), value)) for part, value in FORGED),
 )
 KEPT_BROWSERS = 3
 """Of a network, browsers that keep their cookie; every fourth request drops it."""

@@ -2,10 +2,10 @@
 Programs that forge what their own harness hands over, and the ways to draw them.
 
 A program here first does what an honest one does. Then it walks the frames above it to the harness and wraps the
-functions that build what is handed over (`claims.claim`, `claims.gradient_frame`), so that the real frames go out with
-edits: a value in a body replaced or removed, the header of the tensors rewritten, bytes changed, or a tensor exchanged
-for one of another shape and type with all that is said about it in agreement, which no schema can tell from an honest
-one.
+functions that build what is handed over (`observation.observe`, `observation.gradient_frame`), so that the real frames
+go out with edits: a value in a body replaced or removed, the header of the tensors rewritten, bytes changed, or a
+tensor exchanged for one of another shape and type with all that is said about it in agreement, which no schema can tell
+from an honest one.
 """
 
 import functools
@@ -19,7 +19,7 @@ from app.authoring import load_code_exercise
 from app.settings import ROOT
 from graders.protocol.frames import Frame
 from graders.student.execution import Program
-from graders.student.session import StudentRun
+from graders.student.session import StudentSession
 from graders.student.warmup import untouched
 from graders.task import Task
 
@@ -97,19 +97,19 @@ def _exchanged(body, header, data, name, code, dtype, shape, fill):
     return header, b"".join(parts)
 def _forge():
     frame = _sys._getframe()
-    while "claims" not in frame.f_globals:
+    while "observation" not in frame.f_globals:
         frame = frame.f_back
-    claims = frame.f_globals["claims"]
-    if hasattr(claims, "forged"):
+    observation = frame.f_globals["observation"]
+    if hasattr(observation, "forged"):
         return
-    claims.forged = {"claim": 0, "gradients": 0}
+    observation.forged = {"observation": 0, "gradients": 0}
     def wrapped(made, kind):
         def build(*given):
-            claims.forged[kind] += 1
-            return _Forged(made(*given), kind, claims.forged[kind] - 1)
+            observation.forged[kind] += 1
+            return _Forged(made(*given), kind, observation.forged[kind] - 1)
         return build
-    claims.claim = wrapped(claims.claim, "claim")
-    claims.gradient_frame = wrapped(claims.gradient_frame, "gradients")
+    observation.observe = wrapped(observation.observe, "observation")
+    observation.gradient_frame = wrapped(observation.gradient_frame, "gradients")
 _forge()
 """
 
@@ -118,7 +118,7 @@ _forge()
 class Edit:
     """One change of a frame."""
 
-    frame: str  # claim | gradients
+    frame: str  # observation | gradients
     part: str  # body | header | data | tensor
     path: tuple[str | int, ...]  # to the place; of a tensor its name
     expression: str  # of the new value, as the forging program evaluates it
@@ -139,12 +139,12 @@ def task(exercise: str) -> Task:
 
 
 def frames(of: Task, source: str) -> tuple[Frame, Frame]:
-    """What an honest run of a source hands over on the lesson's data: claim and gradients."""
+    """What an honest run of a source hands over on the lesson's data: observation and gradients."""
     with untouched():
-        run = StudentRun(of.student_part(), lambda: Program(source), ready=lambda: None, folders=False)
-        claim = run.execute({"draw": None})
+        run = StudentSession(of.student_part(), lambda: Program(source), ready=lambda: None, folders=False)
+        observation = run.execute({"draw": None})
         run.look_for_blind()
-        return claim, run.gradients(1)
+        return observation, run.gradients(1)
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:  # noqa: ANN401  JSON
@@ -220,8 +220,8 @@ def sources(of: Task) -> tuple[str, ...]:
 @functools.cache
 def _edits(exercise: str, source: str) -> st.SearchStrategy[Edit]:
     """All edits of what a source hands over."""
-    claim, gradients = frames(task(exercise), source)
-    return st.one_of(*_edits_of("claim", claim), *_edits_of("gradients", gradients))
+    observation, gradients = frames(task(exercise), source)
+    return st.one_of(*_edits_of("observation", observation), *_edits_of("gradients", gradients))
 
 
 def _edits_of(name: str, frame: Frame) -> tuple[st.SearchStrategy[Edit], ...]:

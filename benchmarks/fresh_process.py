@@ -22,8 +22,8 @@ from graders.judge.trials.trial import Trial
 from graders.judge.values.decode_observation import read
 from graders.report import CheckStatus
 from graders.starting_code import Setup
-from graders.student import observation
-from graders.student.execution import Ended
+from graders.student.execution import ProgramResult
+from graders.student.observation import gradient_frame, gradients, observe
 from graders.task import Task
 from graders.trials import candidates, draw_trials, new_seed
 
@@ -43,16 +43,16 @@ def main() -> None:
             exec(task.solution, pure)  # noqa: S102
             exec(order["source"], student)  # noqa: S102
         part = task.student_part()
-        made = observation.claim(student, part, Ended(None, {}, ""))
-        found = observation.gradient_frame(observation.gradients(student, part["gradients"], drawn.seed))
-        claim = read(part, made, found)
-        start = Start(names).having(changed_inputs(task, names, claim))
+        made = observe(student, part, ProgramResult(None, {}, ""))
+        found = gradient_frame(gradients(student, part.gradients, drawn.seed))
+        observation = read(part, made, found)
+        start = Start(names).having(changed_inputs(task, names, observation))
         trial = Trial(
             task=task,
             names=start.names,
             pure=pure,
-            claim=claim,
-            reference=Reference(task, start, claim, programs, pure=pure),
+            observation=observation,
+            reference=Reference(task, start, observation, programs, pure=pure),
             seed=drawn.seed,
             lesson=not trials,
             of_lesson=not trials,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from app.authoring import Exercise, Question
+from app.authoring import CodeExercise, Question
 from app.settings import ROOT
 
 _FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
@@ -26,7 +26,7 @@ _BARE_CALL = re.compile(
 )
 
 
-def given_away(exercise: Exercise | Question, answer: str, written: str, *, hints: int) -> list[str]:
+def given_away(exercise: CodeExercise | Question, answer: str, written: str, *, hints: int) -> list[str]:
     """Return the pieces of the solution that an answer shows and that the student could not have seen."""
     if isinstance(exercise, Question):
         return _answer_in(exercise, answer, written)

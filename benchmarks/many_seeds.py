@@ -7,7 +7,7 @@ A seed decides what tables start with and what the fresh trials are. `pass_share
 worker does, some 30 ms each; this runs the student's harness and the judge as they are, each in a fork of this process,
 for many seeds one after the other. The programs are the shipped exercises' own, so that walls are not needed; a limit
 of time is kept. Of a seed whose lesson trial is refused no fresh trial is run: it is refused whatever they say. With
-`--disguises` each wrong variant is tried in every disguise of `app.authoring.proof.disguises`, and each solution in
+`--disguises` each wrong variant is tried in every disguise of `app.authoring.self_test.disguises`, and each solution in
 those that change a start only. With `--part 1/2` every other program is tried, for two processes side by side.
 
 Exit code 1 if a wrong program passes with any seed, or a right one does not with one of them.
@@ -26,19 +26,18 @@ from typing import Any
 
 import torch
 
-from app.authoring import Exercise
-from app.authoring.proof.disguises import DISGUISES
+from app.authoring import CodeExercise
+from app.authoring.self_test.disguises import DISGUISES
 from benchmarks.misnamings import code_exercises
 from benchmarks.pass_share import wrongs
 from graders.judge import main as judging
-from graders.judge.compilation import Exercise as Opened
-from graders.judge.compilation import for_judge
+from graders.judge.compilation import CompiledExercise, for_judge
 from graders.judge.session import Judge
-from graders.pool.student_session import Observation
+from graders.pool.student_session import TrialFrames
 from graders.protocol.frames import Frame
 from graders.student import execution, process_state, session
 from graders.task import Task
-from graders.trials import TrialOrder, draw_trials
+from graders.trials import TrialRequest, draw_trials
 
 FOR_ONE_PROGRAM_S = 120
 
@@ -47,13 +46,13 @@ FOR_ONE_PROGRAM_S = 120
 class Program:
     """One program, and whether it is right."""
 
-    exercise: Exercise
+    exercise: CodeExercise
     name: str
     source: str
     is_right: bool
 
 
-def programs(exercise: Exercise, *, disguised: bool) -> Iterator[Program]:
+def programs(exercise: CodeExercise, *, disguised: bool) -> Iterator[Program]:
     """All programs to try of one exercise."""
     if not disguised:
         yield Program(exercise, "the solution", exercise.solution, is_right=True)
@@ -85,17 +84,17 @@ def in_a_fork(deed: Callable[[], Any]) -> Any:  # noqa: ANN401  what it gives
     return pickle.loads(made) if made else None  # noqa: S301  our own
 
 
-def observed(program: Program, runs: list[tuple[int, list[TrialOrder]]]) -> list[list[Frame]]:
+def observed(program: Program, runs: list[tuple[int, list[TrialRequest]]]) -> list[list[Frame]]:
     """What is handed over for each seed on its trials, the lesson's first."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
-    order = {**program.exercise.task(1).student_part(), "source": program.source}
+    part = program.exercise.task(1).student_part()
     found = []
     for seed, trials in runs:
         torch.manual_seed(seed)
-        run = session.StudentRun(
-            order,
+        run = session.StudentSession(
+            part,
             lambda: execution.Program(program.source),
             ready=lambda: None,
             folders=False,
@@ -105,23 +104,23 @@ def observed(program: Program, runs: list[tuple[int, list[TrialOrder]]]) -> list
         for trial in trials:
             claim = run.execute({"draw": trial.draw, "silent": True})
             run.look_for_blind()
-            frames.append(Observation(claim, run.gradients(trial.seed)).frame())
+            frames.append(TrialFrames(claim, run.gradients(trial.seed)).frame())
             if run.is_blind:
                 again = run.again(trial.seed)
-                frames.append(Observation(again, run.gradients_again(trial.seed), again=True).frame())
+                frames.append(TrialFrames(again, run.gradients_again(trial.seed), again=True).frame())
             run.rest()
         found.append(frames)
     return found
 
 
-def passed(task: Task, source: str, runs: list[tuple[list[TrialOrder], list[Frame]]]) -> list[bool]:
+def passed(task: Task, source: str, runs: list[tuple[list[TrialRequest], list[Frame]]]) -> list[bool]:
     """For each seed: is everything right on the trials that were run?"""
-    judge = Judge(Opened.unpacked(for_judge(task)))
+    judge = Judge(CompiledExercise.unpacked(for_judge(task)))
     found = []
     for trials, frames in runs:
         judge.begin(source)
         for trial in trials:
-            judge.prepare(vars(trial))
+            judge.prepare(trial)
         try:
             well = all(judge.take(frame) for frame in frames)
             checks: Any = judge.outcome()["checks"] if well else []

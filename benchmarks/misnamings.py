@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.authoring import Exercise, load_code_exercise
-from app.authoring.proof.self_test import variant_source
-from app.authoring.proof.stock_of_slips import SLIPS
+from app.authoring import CodeExercise, load_code_exercise
+from app.authoring.self_test.runner import variant_source
+from app.authoring.self_test.slip_catalogue import SLIPS
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Verdict
@@ -51,14 +51,14 @@ def main() -> int:
     return 1 if counted["MISNAMED"] else 0
 
 
-def code_exercises(only: str) -> Iterator[Exercise]:
+def code_exercises(only: str) -> Iterator[CodeExercise]:
     """The shipped exercises in code."""
     for path in sorted((ROOT / "exercises").rglob("exercise.yaml")):
         if only in ("", path.parent.name) and "kind: question" not in path.read_text(encoding="utf-8"):
             yield load_code_exercise(path.parent)
 
 
-def programs(exercise: Exercise) -> Iterator[tuple[str, str, frozenset[str]]]:
+def programs(exercise: CodeExercise) -> Iterator[tuple[str, str, frozenset[str]]]:
     """What it is, the program, and the names that it may be given."""
     for slip in SLIPS:
         source = slip.on(exercise)

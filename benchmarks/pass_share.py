@@ -13,8 +13,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from app.authoring import Exercise
-from app.authoring.proof.self_test import variant_source
+from app.authoring import CodeExercise
+from app.authoring.self_test.runner import variant_source
 from benchmarks.misnamings import code_exercises
 from graders.grader import Grader
 from graders.report import Verdict
@@ -73,7 +73,7 @@ def main() -> int:
     return 1 if passed else 0
 
 
-def wrongs(exercise: Exercise) -> list[tuple[str, str]]:
+def wrongs(exercise: CodeExercise) -> list[tuple[str, str]]:
     """The wrong variants and the guesses, each with its name."""
     variants = [(f"{number} {one.tag}", variant_source(exercise, one)) for number, one in enumerate(exercise.wrong)]
     guesses = [(new, exercise.solution.replace(old, new, 1)) for old, new in GUESSES.get(exercise.id, [])]

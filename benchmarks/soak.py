@@ -40,8 +40,10 @@ class R(torch.autograd.Function):
     def backward(ctx, g): raise ValueError("no")
 """
 LEAVES = ("outputs", "token_emb", "leaves")
-HUGE_LEAF = Edit("claim", "body", LEAVES, "[{'storage': 0, 'offset': 0, 'shape': [1 << 39, 0], 'stride': [0, 0]}]")
-NO_NUMBER = Edit("claim", "body", ("outputs", "token_emb", "storage"), "10 ** 400")
+HUGE_LEAF = Edit(
+    "observation", "body", LEAVES, "[{'storage': 0, 'offset': 0, 'shape': [1 << 39, 0], 'stride': [0, 0]}]"
+)
+NO_NUMBER = Edit("observation", "body", ("outputs", "token_emb", "storage"), "10 ** 400")
 NAMELESS = """
 import os, mmap
 keep = []
@@ -100,8 +102,8 @@ def kinds(solution: str) -> list[Kind]:
         Kind("wrong", 20, wrong, frozenset({"failed"})),
         Kind("wrong behind zeros", 2, f"{start}{steps}h = tok\n", frozenset({"failed"})),
         Kind("raises in backward", 1, f"{_RAISES}{solution}\nh = R.apply(h)\n", frozenset({"failed"})),
-        Kind("claims a huge leaf", 1, forging(solution, HUGE_LEAF), frozenset({"crashed"})),
-        Kind("claims no number", 1, forging(solution, NO_NUMBER), frozenset({"crashed"})),
+        Kind("observations a huge leaf", 1, forging(solution, HUGE_LEAF), frozenset({"crashed"})),
+        Kind("observations no number", 1, forging(solution, NO_NUMBER), frozenset({"crashed"})),
         Kind("nameless files", 1, NAMELESS, frozenset({"output_limit"})),
         Kind("folders beyond any path", 1, DEEP, frozenset({"output_limit", "passed", "error"})),
         Kind("leaks by name", 1, f"{solution}\n{NAMED_AFTER_DATA}", frozenset({"failed"})),

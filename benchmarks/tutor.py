@@ -22,7 +22,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from app.authoring import Exercise, Lesson, Question, load_course
+from app.authoring import CodeExercise, LessonContent, Question, load_course
 from app.clients.tutor.port import Passage, TutorContext
 from app.db import Database
 from app.db.migrate import upgrade
@@ -33,7 +33,7 @@ from app.services.tutor.offline.replies import Reply
 from app.settings import ROOT
 from benchmarks.giveaways import given_away
 from graders.grader import Grader
-from graders.question import Question as GraderQuestion
+from graders.question import QuestionTask
 from graders.report import Report
 
 FOLDER = ROOT / "tests/tutor"
@@ -124,14 +124,14 @@ def reports() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def lessons() -> dict[str, Lesson]:
+def lessons() -> dict[str, LessonContent]:
     """Return the lesson of each exercise."""
     courses = [load_course(ROOT / "exercises" / name) for name in COURSES]
     return {one.id: lesson for course in courses for lesson in course.lessons for one in lesson.exercises}
 
 
 @cache
-def exercise(name: str) -> Exercise | Question:
+def exercise(name: str) -> CodeExercise | Question:
     """Return an exercise of the courses that come with Kelolo."""
     return next(one for one in lessons()[name].exercises if one.id == name)
 
@@ -166,7 +166,7 @@ def with_passages(situation: str, question: str, passages: tuple[Passage, ...]) 
         title=one.title,
         statement=one.statement,
         setup=one.setup,
-        names=tuple(output.name for output in one.outputs) if isinstance(one, Exercise) else (),
+        names=tuple(output.name for output in one.outputs) if isinstance(one, CodeExercise) else (),
         facts=tuple(one.tutor),
         hints=tuple(one.hints[: at.hints]),
         hints_left=len(one.hints) - at.hints,
@@ -215,7 +215,7 @@ def graded() -> dict[str, dict[str, Any]]:
 def told(grader: Grader, situation: Situation) -> dict[str, Any]:
     """Grade one, and leave out what differs from run to run."""
     task = exercise(situation.exercise).task(1)
-    if isinstance(task, GraderQuestion):
+    if isinstance(task, QuestionTask):
         report: Report = task.grade(situation.code)
     else:
         report = grader.grade(task, situation.code, seed=SEED)

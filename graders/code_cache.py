@@ -13,7 +13,7 @@ from typing import Any
 Key = tuple[str | tuple[str, ...], ...]
 
 
-class Texts:
+class CodeCache:
     """What came of compiling each text: code, or anything else that `marshal` holds."""
 
     def __init__(self, packed: bytes = b"") -> None:

@@ -45,7 +45,7 @@ class NotANumber(ValueError):
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """One way to read a text."""
 
     value: float
@@ -60,7 +60,7 @@ def plain(text: str) -> str:
     return "".join(digits).strip()
 
 
-def readings(text: str) -> list[Reading]:
+def interpretations(text: str) -> list[Interpretation]:
     """
     All numbers that a text can mean, each once, the likeliest first.
 
@@ -71,14 +71,14 @@ def readings(text: str) -> list[Reading]:
         NotANumber: there is none.
     """
     text = _X_AS_TIMES.sub("*", text.lstrip("=~\u2248 ").rstrip(".,;! "))
-    found: dict[float, Reading] = {}
+    found: dict[float, Interpretation] = {}
     for points, groups in ((".", ","), (",", "."), (".,", "")):
         try:
             value, has_separators = _read(text, points=points, groups=groups)
         except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
             continue
         if not math.isnan(value):
-            found.setdefault(value, Reading(value, has_separators))
+            found.setdefault(value, Interpretation(value, has_separators))
     if not found:
         raise NotANumber(text)
     return list(found.values())

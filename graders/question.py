@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from graders.number_reading import NotANumber, plain, readings
+from graders.number_reading import NotANumber, interpretations, plain
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, Timing, Verdict
 from graders.task import Task
 
@@ -55,7 +55,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionTask:
     """One question with its answer."""
 
     exercise: str
@@ -76,7 +76,7 @@ class Question:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "Question":
+    def from_json(cls, raw: Mapping[str, Any]) -> "QuestionTask":
         """Read what `to_json` wrote. Raises KeyError or TypeError if it is not one."""
         return cls(**{**raw, "wrong": tuple(WrongAnswer(**one) for one in raw["wrong"])})
 
@@ -93,8 +93,8 @@ class Question:
         misconception = Misconception(known.tag, known.message) if known else None
         hint = next((said for given in read if (said := self._hint(given))), "")
         said = known.message if known else hint or self.message or "That is not it. Work it out once more."
-        told = f"{read[0].how} {said}".strip()
-        return self._report(Verdict.FAILED, CheckStatus.FAILED, told, misconception=misconception)
+        shown = f"{read[0].how} {said}".strip()
+        return self._report(Verdict.FAILED, CheckStatus.FAILED, shown, misconception=misconception)
 
     def is_right(self, given: Any) -> bool:  # noqa: ANN401  of the answer's form
         """Is this value the right one? Raises TypeError if it is not of the answer's form."""
@@ -153,21 +153,21 @@ class Question:
         )
 
 
-def _numbers(question: Question, answer: str) -> list[Given]:
+def _numbers(question: QuestionTask, answer: str) -> list[Given]:
     """The numbers that an answer can mean, in the question's unit; a unit of bytes is converted."""
     text, factor = plain(answer).rstrip(".,;! "), 1.0
     found = _UNIT.search(text)
     if found and not re.fullmatch(r"[eE]", found[1]):
         text, factor = text[: found.start()], _factor(found[1], question.unit)
     try:
-        read = readings(text)
+        read = interpretations(text)
     except NotANumber:
         raise AnswerRefused(f"`{answer:.60}` is not a number. Write one such as 12, 1.5 or 3 * 4.") from None
     finite = [one for one in read if math.isfinite(one.value * factor)]
     if not finite:
         raise AnswerRefused("That number is too large to be looked at.")
-    told = " or as ".join(f"{one.value:.12g}" for one in finite)
-    how = f"Your answer was read as {told}." if any(one.has_separators for one in read) else ""
+    shown = " or as ".join(f"{one.value:.12g}" for one in finite)
+    how = f"Your answer was read as {shown}." if any(one.has_separators for one in read) else ""
     return [Given(one.value * factor, how=how, has_unit=found is not None) for one in finite]
 
 
@@ -182,7 +182,7 @@ def _factor(unit: str, wanted: str) -> float:
     )
 
 
-def _choice(question: Question, answer: str) -> list[Given]:
+def _choice(question: QuestionTask, answer: str) -> list[Given]:
     """The keys of the options that are named, by key or by text."""
     texts = {_folded(text): key for key, text in question.options.items()}
     if _folded(answer) in texts:
@@ -198,7 +198,7 @@ def _folded(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _shape(_: Question, answer: str) -> list[Given]:
+def _shape(_: QuestionTask, answer: str) -> list[Given]:
     """`[8, 32]`, `(8, 32)`, `8 x 32`, `torch.Size([8, 32])`."""
     inner = answer.removeprefix("torch.Size").strip("()[] \t")
     parts = [part for part in re.split(r"[,x×*\s]+", inner) if part]
@@ -207,9 +207,13 @@ def _shape(_: Question, answer: str) -> list[Given]:
     return [Given([int(part) for part in parts])]
 
 
-_READERS: dict[str, Callable[[Question, str], list[Given]]] = {"number": _numbers, "choice": _choice, "shape": _shape}
+_READERS: dict[str, Callable[[QuestionTask, str], list[Given]]] = {
+    "number": _numbers,
+    "choice": _choice,
+    "shape": _shape,
+}
 
 
-def assignment(raw: Mapping[str, Any]) -> Task | Question:
+def assignment(raw: Mapping[str, Any]) -> Task | QuestionTask:
     """A stored task or question. Raises KeyError or TypeError if it is neither."""
-    return Question.from_json(raw) if raw.get("kind") == "question" else Task.from_json(raw)
+    return QuestionTask.from_json(raw) if raw.get("kind") == "question" else Task.from_json(raw)

@@ -1,7 +1,7 @@
 """
-Do the walls hold on this machine? Not looked up but tried: a real run attempts each forbidden deed.
+Do the walls hold on this machine? Not looked up but tried: a real run tries each forbidden action.
 
-The attempts are written as a student would write them. Each prints one line: `held` if it was refused, `open` if
+The actions are written as a student would write them. Each prints one line: `held` if it was refused, `open` if
 it got through.
 """
 
@@ -14,20 +14,20 @@ from graders.task import Check, Limits, Output, Task
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """A deed that a wall must prevent."""
+class ForbiddenAction:
+    """A action that a wall must prevent."""
 
     wall: str
-    deed: str
+    action: str
     code: str  # lines; raising or setting `refused` to a true value means that it was prevented
 
 
 @dataclass(frozen=True)
-class Finding:
+class LayerResult:
     """How a wall did."""
 
     wall: str
-    deed: str
+    action: str
     state: str  # holds | missing | not needed
     why: str = ""
 
@@ -42,40 +42,46 @@ for family, kind in ((1, 2), (1, 5), (2, 1), (10, 1), (16, 3), (30, 1), (40, 1))
     except OSError:
         pass
 """
-ATTEMPTS = (
-    Attempt("descriptors", "find more than its own", "refused = not [fd for fd in range(5, 64) if exists(fd)]"),
-    Attempt("no_new_privs", "gain rights by exec", "refused = _libc.prctl(39, 0, 0, 0, 0) == 1"),
-    Attempt("seccomp", "open a socket", "import socket; socket.socket()"),
-    Attempt("seccomp", "open a pair of sockets that can be led elsewhere", _PAIRS),
-    Attempt(
+FORBIDDEN_ACTIONS = (
+    ForbiddenAction("descriptors", "find more than its own", "refused = not [fd for fd in range(5, 64) if exists(fd)]"),
+    ForbiddenAction("no_new_privs", "gain rights by exec", "refused = _libc.prctl(39, 0, 0, 0, 0) == 1"),
+    ForbiddenAction("seccomp", "open a socket", "import socket; socket.socket()"),
+    ForbiddenAction("seccomp", "open a pair of sockets that can be led elsewhere", _PAIRS),
+    ForbiddenAction(
         "seccomp", "pass a descriptor on", "import socket; a, b = socket.socketpair(); socket.send_fds(a, [b'x'], [0])"
     ),
-    Attempt("seccomp", "hold memory that no limit counts", "import mmap; mmap.mmap(-1, 2**20)"),
-    Attempt("seccomp", "start a program", "import os; os.execv('/bin/true', ['true'])"),
-    Attempt("seccomp", "make a process", "import os; refused = os.fork() and False"),
-    Attempt("seccomp", "trace a process", "syscall(101, 0)"),
-    Attempt("seccomp", "use io_uring", "syscall(425, 1, 0)"),
-    Attempt("seccomp", "load BPF", "syscall(321, 0, 0, 0)"),
-    Attempt("seccomp", "make a namespace", "syscall(272, 0x10000000)"),
-    Attempt("seccomp", "mount", "syscall(165, 0, 0, 0, 0, 0)"),
-    Attempt("seccomp", "use kernel keys", "syscall(250, 0, -3, 0)"),
-    Attempt("seccomp", "share memory by name", "syscall(29, 1, 4096, 0o1600)"),
-    Attempt("seccomp", "make a memory file", "import os; os.memfd_create('x')"),
-    Attempt("seccomp", "signal the warm process", "import os; os.kill(os.getppid(), 0)"),
-    Attempt("seccomp", "raise its own limits", "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (32, 64))"),
-    Attempt("Landlock", "list the root folder", "import os; os.listdir('/')"),
-    Attempt("Landlock", "read what is in /etc", "open('/etc/passwd').read()"),
-    Attempt("Landlock", "write outside its folder", "open('/tmp/kelolo-proof', 'w')"),
-    Attempt("Landlock", "write into Python's files", "import os; open(os.__file__, 'a')"),
-    Attempt("Landlock", "leave a link", "import os; os.symlink('/etc/passwd', 'link')"),
-    Attempt("rlimits", "take 100 GB", "import torch; torch.empty(25 * 10**9)"),
-    Attempt("rlimits", "write a file of 1 GB", "f = open('big', 'wb'); f.truncate(10**9)"),
-    Attempt("rlimits", "open 1000 files", "held_open = [open('/dev/null') for _ in range(1000)]"),
-    Attempt("rlimits", "dump core", "import resource; refused = resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)"),
-    Attempt("user", "be root", "import os; refused = os.getuid() != 0"),
-    Attempt("capabilities", "hold any but reading", "refused = capabilities() in (0, 4)"),
-    Attempt("environment", "see ours", "import os; refused = not any('KELOLO' in name for name in os.environ)"),
-    Attempt("namespaces", "be in the machine's process namespace", "import os; refused = os.getppid() in (1, 2, 3)"),
+    ForbiddenAction("seccomp", "hold memory that no limit counts", "import mmap; mmap.mmap(-1, 2**20)"),
+    ForbiddenAction("seccomp", "start a program", "import os; os.execv('/bin/true', ['true'])"),
+    ForbiddenAction("seccomp", "make a process", "import os; refused = os.fork() and False"),
+    ForbiddenAction("seccomp", "trace a process", "syscall(101, 0)"),
+    ForbiddenAction("seccomp", "use io_uring", "syscall(425, 1, 0)"),
+    ForbiddenAction("seccomp", "load BPF", "syscall(321, 0, 0, 0)"),
+    ForbiddenAction("seccomp", "make a namespace", "syscall(272, 0x10000000)"),
+    ForbiddenAction("seccomp", "mount", "syscall(165, 0, 0, 0, 0, 0)"),
+    ForbiddenAction("seccomp", "use kernel keys", "syscall(250, 0, -3, 0)"),
+    ForbiddenAction("seccomp", "share memory by name", "syscall(29, 1, 4096, 0o1600)"),
+    ForbiddenAction("seccomp", "make a memory file", "import os; os.memfd_create('x')"),
+    ForbiddenAction("seccomp", "signal the warm process", "import os; os.kill(os.getppid(), 0)"),
+    ForbiddenAction(
+        "seccomp", "raise its own limits", "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (32, 64))"
+    ),
+    ForbiddenAction("Landlock", "list the root folder", "import os; os.listdir('/')"),
+    ForbiddenAction("Landlock", "read what is in /etc", "open('/etc/passwd').read()"),
+    ForbiddenAction("Landlock", "write outside its folder", "open('/tmp/kelolo-proof', 'w')"),
+    ForbiddenAction("Landlock", "write into Python's files", "import os; open(os.__file__, 'a')"),
+    ForbiddenAction("Landlock", "leave a link", "import os; os.symlink('/etc/passwd', 'link')"),
+    ForbiddenAction("rlimits", "take 100 GB", "import torch; torch.empty(25 * 10**9)"),
+    ForbiddenAction("rlimits", "write a file of 1 GB", "f = open('big', 'wb'); f.truncate(10**9)"),
+    ForbiddenAction("rlimits", "open 1000 files", "held_open = [open('/dev/null') for _ in range(1000)]"),
+    ForbiddenAction(
+        "rlimits", "dump core", "import resource; refused = resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)"
+    ),
+    ForbiddenAction("user", "be root", "import os; refused = os.getuid() != 0"),
+    ForbiddenAction("capabilities", "hold any but reading", "refused = capabilities() in (0, 4)"),
+    ForbiddenAction("environment", "see ours", "import os; refused = not any('KELOLO' in name for name in os.environ)"),
+    ForbiddenAction(
+        "namespaces", "be in the machine's process namespace", "import os; refused = os.getppid() in (1, 2, 3)"
+    ),
 )
 
 _BEGIN = """
@@ -117,23 +123,25 @@ _TASK = Task(
 )
 
 
-def prove(grader: Grader) -> list[Finding]:
+def run_self_test(grader: Grader) -> list[LayerResult]:
     """
-    Try every deed in a real run.
+    Try every action in a real run.
 
     Raises:
         GraderFault: a run cannot be started at all.
     """
-    source = _BEGIN + "".join(_EACH.format(code=one.code, number=number) for number, one in enumerate(ATTEMPTS))
-    said = dict(line.split() for line in grader.run(_TASK, source).output.splitlines() if line.count(" ") == 1)
-    return [_finding(one, said.get(str(number), "open"), grader) for number, one in enumerate(ATTEMPTS)]
+    source = _BEGIN + "".join(
+        _EACH.format(code=one.code, number=number) for number, one in enumerate(FORBIDDEN_ACTIONS)
+    )
+    said = dict(line.split() for line in grader.execute(_TASK, source).output.splitlines() if line.count(" ") == 1)
+    return [_layer_result(one, said.get(str(number), "open"), grader) for number, one in enumerate(FORBIDDEN_ACTIONS)]
 
 
-def _finding(attempt: Attempt, said: str, grader: Grader) -> Finding:
+def _layer_result(action: ForbiddenAction, said: str, grader: Grader) -> LayerResult:
     if said == "held":
-        return Finding(attempt.wall, attempt.deed, "holds", _about(attempt.wall))
-    excuse = _excuse(attempt.wall, grader)
-    return Finding(attempt.wall, attempt.deed, "not needed" if excuse else "missing", excuse or "It got through.")
+        return LayerResult(action.wall, action.action, "holds", _about(action.wall))
+    excuse = _excuse(action.wall, grader)
+    return LayerResult(action.wall, action.action, "not needed" if excuse else "missing", excuse or "It got through.")
 
 
 def _about(wall: str) -> str:
@@ -149,6 +157,6 @@ def _excuse(wall: str, grader: Grader) -> str:
     return ""
 
 
-def required_missing(findings: list[Finding]) -> list[Finding]:
+def required_missing(results: list[LayerResult]) -> list[LayerResult]:
     """The walls without which nobody's code may be run."""
-    return [one for one in findings if one.state == "missing"]
+    return [one for one in results if one.state == "missing"]

@@ -18,7 +18,7 @@ from random import Random
 from types import CodeType
 from typing import Any
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.faults import GraderFault
 from graders.trials import Draw
 
@@ -28,7 +28,7 @@ _FILE, _REQUIRE_FILE = "<starting code>", "<require>"
 _VALUES, _SEED = "__values__", "__seed__"
 _SEEDING = {"manual_seed", "manual_seed_all", "seed", "default_rng", "RandomState", "Random", "SeedSequence", "PCG64"}
 _SEED_BITS = 31  # as many as every generator takes
-_MAX_TOLD_CHARS = 300
+_MAX_QUOTED_CHARS = 300
 Values = dict[str, Any]
 
 
@@ -39,30 +39,30 @@ class SetupFault(GraderFault):
 class Setup:
     """The starting code, compiled once as written and once open for other values and seeds."""
 
-    def __init__(self, text: str, require: str, texts: Texts | None = None) -> None:
+    def __init__(self, text: str, require: str, code_cache: CodeCache | None = None) -> None:
         """
         Compile, as far as it is not known.
 
         Args:
             text: the author's starting code.
             require: an expression over its names that a fresh trial must fulfil, or empty.
-            texts: those that are compiled already.
+            code_cache: those that are compiled already.
         """
-        self._text, self._texts = text, texts or Texts()
+        self._text, self._code_cache = text, code_cache or CodeCache()
         self._require_text = require
-        self._as_written: CodeType = self._texts.compiled(("setup", text), lambda: compile(text, _FILE, "exec"))
+        self._as_written: CodeType = self._code_cache.compiled(("setup", text), lambda: compile(text, _FILE, "exec"))
         self._require: CodeType | None = None
         self._early: list[tuple[list[str], CodeType]] = []  # the names that a part speaks of, and the part
         if require:
-            self._require = self._texts.compiled(
+            self._require = self._code_cache.compiled(
                 ("require", require), lambda: compile(require.strip(), _REQUIRE_FILE, "eval")
             )
-            self._early = self._texts.compiled(("early", require), lambda: _parts(require))
+            self._early = self._code_cache.compiled(("early", require), lambda: _parts(require))
 
     def open(self, changed: frozenset[str]) -> CodeType:
         """The code in which these parameters and all seeds can be given other values."""
         key = ("open", self._text, tuple(sorted(changed)))
-        code: CodeType = self._texts.compiled(key, lambda: compile(opened(self._text, changed), _FILE, "exec"))
+        code: CodeType = self._code_cache.compiled(key, lambda: compile(opened(self._text, changed), _FILE, "exec"))
         return code
 
     def run(self, candidates: Iterable[Values], names: Values) -> Values:
@@ -94,7 +94,7 @@ class Setup:
             runs += 1
             if runs == MAX_RUNS:
                 break
-        asked = self._require_text.strip()[:_MAX_TOLD_CHARS]
+        asked = self._require_text.strip()[:_MAX_QUOTED_CHARS]
         raise SetupFault(f"`require: {asked}` does not hold for any of {tried} draws")
 
     def run_once(self, values: Values, names: Values) -> None:
@@ -102,7 +102,7 @@ class Setup:
         try:
             self._run(values, names)
         except Exception as fault:  # whatever an author's code raises
-            raise SetupFault(f"the starting code {raised(fault, _FILE)}{told(values)}") from fault
+            raise SetupFault(f"the starting code {raised(fault, _FILE)}{drawn_values(values)}") from fault
 
     def accepts(self, values: Values, names: Values) -> bool:
         """Does `require` hold for what the starting code made? Raises SetupFault: it cannot be asked."""
@@ -111,7 +111,7 @@ class Setup:
         try:
             return bool(eval(self._require, dict(names)))  # noqa: S307
         except Exception as fault:
-            raise SetupFault(f"`require` {raised(fault, _REQUIRE_FILE)}{told(values)}") from fault
+            raise SetupFault(f"`require` {raised(fault, _REQUIRE_FILE)}{drawn_values(values)}") from fault
 
     def may_do(self, values: Values) -> bool:
         """Do the parts of `require` hold that can be asked before the starting code has run?"""
@@ -218,10 +218,10 @@ def raised(fault: BaseException, file: str) -> str:
             lines.append(trace.tb_lineno)
         trace = trace.tb_next
     where = f" on its line {lines[-1]}" if lines and file != _REQUIRE_FILE else ""
-    return f"raises {type(fault).__name__}{where}: {str(fault)[:_MAX_TOLD_CHARS]}"
+    return f"raises {type(fault).__name__}{where}: {str(fault)[:_MAX_QUOTED_CHARS]}"
 
 
-def told(values: Values) -> str:
+def drawn_values(values: Values) -> str:
     """The values of a draw in words; nothing where they are the text's own."""
     if not values:
         return ""

@@ -137,22 +137,22 @@ class Task:
         """The part of the wrong variants."""
         return tuple(WrongVariant(**_tuples(one)) for one in raw)
 
-    def student_part(self) -> dict[str, Any]:
+    def student_part(self) -> "StudentPart":
         """What the student's process is given: no reference, no check, no expected value."""
-        return {
-            "setup": self.setup,
-            "require": self.require,
-            "params": dict(self.params),
-            "outputs": [{"name": one.name, "kind": one.kind} for one in self.outputs],
-            "inputs": [one.name for one in self.inputs],
-            "gradients": [list(pair) for pair in self.gradients()],
-            "free_tables": list(self.free_tables),
-            "probe": self.probe,
-            "calls": any(leaf.kind == "calls" for check in self.checks for leaf in check.leaves),
-            "redefined": sorted(_redefined(self.solution, self.setup)),
-            "wall_time_s": self.limits.wall_time_s,
-            "output_kib": self.limits.output_kib,
-        }
+        return StudentPart(
+            setup=self.setup,
+            require=self.require,
+            params=self.params,
+            outputs=tuple((one.name, one.kind) for one in self.outputs),
+            inputs=tuple(one.name for one in self.inputs),
+            gradients=self.gradients(),
+            free_tables=self.free_tables,
+            probe=self.probe,
+            calls=any(leaf.kind == "calls" for check in self.checks for leaf in check.leaves),
+            redefined=tuple(sorted(_redefined(self.solution, self.setup))),
+            wall_time_s=self.limits.wall_time_s,
+            output_kib=self.limits.output_kib,
+        )
 
     def gradients(self) -> tuple[tuple[str, str], ...]:
         """Which gradients the checks look at: (of, to), each once."""
@@ -160,6 +160,37 @@ class Task:
         pairs = [(check.of, check.to) for check in leaves if check.to]
         pairs += [(check.of, table) for check in leaves for table in check.learns]
         return tuple(dict.fromkeys(pairs))
+
+
+@dataclass(frozen=True)
+class StudentPart:
+    """What a student's process is told of an exercise; also what its observations are asked to speak of."""
+
+    setup: str = ""
+    require: str = ""
+    params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    outputs: tuple[tuple[str, str], ...] = ()  # name and kind of each
+    inputs: tuple[str, ...] = ()
+    gradients: tuple[tuple[str, str], ...] = ()  # (of, to)
+    free_tables: tuple[str, ...] = ()
+    probe: str = ""
+    calls: bool = False  # are the operations that run to be noted?
+    redefined: tuple[str, ...] = ()  # names of Python's or of the starting code's that the exercise is to make anew
+    wall_time_s: float = 4.0
+    output_kib: int = 64
+
+    def to_json(self) -> dict[str, Any]:
+        """The part as JSON-able values; not to be changed."""
+        return vars(self)
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "StudentPart":
+        """Read what `to_json` wrote, among other fields. Raises KeyError."""
+        values = {name: raw[name] for name in cls.__dataclass_fields__}
+        return cls(**{**values, **{name: _tuple(values[name]) for name in _LISTS}})
+
+
+_LISTS = ("outputs", "inputs", "gradients", "free_tables", "redefined")
 
 
 @lru_cache(maxsize=64)

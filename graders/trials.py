@@ -41,7 +41,7 @@ class Draw(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class TrialOrder:
+class TrialRequest:
     """One trial as the parent has it; the student's process gets each part when it is needed."""
 
     draw: int | None  # what its values are drawn from; None: the lesson's, as written
@@ -53,11 +53,11 @@ def new_seed() -> str:
     return secrets.token_hex(_SEED_BYTES)
 
 
-def draw_trials(task: Task, seed: str) -> list[TrialOrder]:
+def draw_trials(task: Task, seed: str) -> list[TrialRequest]:
     """The lesson's trial and the fresh ones."""
     dice = random.Random(f"{task.exercise}:{seed}")  # noqa: S311  the seed is what is secret
-    lesson = TrialOrder(None, dice.getrandbits(_SEED_BITS))
-    fresh = [TrialOrder(dice.getrandbits(_SEED_BITS), dice.getrandbits(_SEED_BITS)) for _ in range(task.fresh_trials)]
+    lesson = TrialRequest(None, dice.getrandbits(_SEED_BITS))
+    fresh = [TrialRequest(dice.getrandbits(_SEED_BITS), dice.getrandbits(_SEED_BITS)) for _ in range(task.fresh_trials)]
     return [lesson, *fresh]
 
 
@@ -104,7 +104,7 @@ def _integer(rule: Mapping[str, Any], dice: random.Random) -> int:
     return dice.randrange(-(-low // step), high // step + 1) * step
 
 
-def _words(rule: Mapping[str, Any], dice: random.Random) -> list[str]:
+def _vocabulary(rule: Mapping[str, Any], dice: random.Random) -> list[str]:
     """
     Invented words over a random set of letters.
 
@@ -147,6 +147,6 @@ _GENERATORS: dict[str, Callable[[Mapping[str, Any], random.Random], Any]] = {
     "integer": _integer,
     "number": _number,
     "integers": _integers,
-    "words": _words,
+    "words": _vocabulary,
     "choice": _choice,
 }

@@ -15,7 +15,7 @@ from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import create_engine, make_url, text
 
-from app.authoring import Course, load_code_exercise, load_course
+from app.authoring import CourseContent, load_code_exercise, load_course
 from app.db import Database
 from app.db.migrate import upgrade
 from app.models import Base
@@ -117,7 +117,7 @@ def sqlite_database(sqlite_url: str) -> Iterator[Database]:
 MAIN_EXERCISE = ROOT / "exercises/embeddings/token-and-position/token-and-position-embeddings"
 
 
-def first_course() -> Course:
+def first_course() -> CourseContent:
     """Return the course that comes with Kelolo with its first exercise only, however much it has grown."""
     course = load_course(ROOT / "exercises" / "embeddings")
     lesson = course.lessons[0]

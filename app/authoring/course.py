@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.authoring.exercise import Exercise
+from app.authoring.exercise import CodeExercise
 from app.authoring.parts import Line, Part, Slug, Text
 from app.authoring.question import Question
 
@@ -26,19 +26,19 @@ class CourseFile(Part):
     lessons: Annotated[list[LessonEntry], Field(min_length=1, max_length=100)]
 
 
-class Lesson(Part):
+class LessonContent(Part):
     """A lesson, read."""
 
     id: str
     title: str
     markdown: str
-    exercises: list[Exercise | Question]
+    exercises: list[CodeExercise | Question]
 
 
-class Course(Part):
+class CourseContent(Part):
     """A course, read."""
 
     id: str
     title: str
     summary: str
-    lessons: list[Lesson]
+    lessons: list[LessonContent]

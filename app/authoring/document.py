@@ -15,13 +15,13 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, MappingStartEvent, NodeEvent, ScalarEvent, SequenceStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from app.authoring.faults import ExerciseFaults, Fault
+from app.authoring.faults import ExerciseFaults, FileFault
 from app.authoring.files import CourseFiles, FileRefused
 
 MAX_DEPTH = 24
 MAX_VALUES = 20_000
 _TAG = "tag:yaml.org,2002:"
-Place = tuple[str | int, ...]
+SourceLocation = tuple[str | int, ...]
 
 
 @dataclass
@@ -31,15 +31,15 @@ class Document:
     path: Path
     files: CourseFiles
     value: Any = None
-    places: dict[Place, tuple[int, int]] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    locations: dict[SourceLocation, tuple[int, int]] = field(default_factory=dict)
+    faults: list[FileFault] = field(default_factory=list)
 
-    def fault(self, place: Place, message: str) -> None:
+    def fault(self, location: SourceLocation, message: str) -> None:
         """Note a fault at a value, or at the nearest value around it that is there."""
-        while place and place not in self.places:
-            place = place[:-1]
-        line, column = self.places.get(place, (1, 1))
-        self.faults.append(Fault(str(self.path), line, column, message))
+        while location and location not in self.locations:
+            location = location[:-1]
+        line, column = self.locations.get(location, (1, 1))
+        self.faults.append(FileFault(str(self.path), line, column, message))
 
     def refuse_faults(self) -> None:
         """Raise ExerciseFaults if anything is wrong."""
@@ -74,7 +74,7 @@ def _text_of(document: Document) -> str:
     try:
         text = document.files.read(document.path)
     except FileRefused as fault:
-        document.faults.append(Fault(str(document.path), fault.line, 1, f"This file {fault.reason}."))
+        document.faults.append(FileFault(str(document.path), fault.line, 1, f"This file {fault.reason}."))
         text = ""
     document.refuse_faults()
     return text
@@ -93,14 +93,16 @@ def _refuse_tricks(document: Document, text: str) -> None:
             documents += name == "DocumentStartEvent"
             trick = _trick(event, depth=depth, values=values, documents=documents)
             if trick:
-                document.faults.append(Fault(str(document.path), line, column, trick))
+                document.faults.append(FileFault(str(document.path), line, column, trick))
             if depth > MAX_DEPTH or values > MAX_VALUES:
                 return
     except MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         advice = " Put a text that begins with it in quotes." if "cannot start any token" in str(fault.problem) else ""
-        document.faults.append(Fault(str(document.path), line, column, f"This is not YAML: {fault.problem}.{advice}"))
+        document.faults.append(
+            FileFault(str(document.path), line, column, f"This is not YAML: {fault.problem}.{advice}")
+        )
     except (YAMLError, ValueError, RecursionError) as fault:
         document.fault((), f"This is not YAML: {str(fault).splitlines()[0] if str(fault) else type(fault).__name__}.")
 
@@ -119,29 +121,31 @@ def _trick(event: Any, *, depth: int, values: int, documents: int) -> str:  # no
     return "A second document (`---`) is not read: one file, one document." if documents > 1 else ""
 
 
-def _plain(document: Document, node: Node, place: Place) -> Any:  # noqa: ANN401  any YAML value
-    document.places[place] = (node.start_mark.line + 1, node.start_mark.column + 1)
+def _plain(document: Document, node: Node, location: SourceLocation) -> Any:  # noqa: ANN401  any YAML value
+    document.locations[location] = (node.start_mark.line + 1, node.start_mark.column + 1)
     if isinstance(node, ScalarNode):
-        return _scalar(document, node, place)
+        return _scalar(document, node, location)
     if isinstance(node, SequenceNode):
-        return [_plain(document, one, (*place, number)) for number, one in enumerate(node.value)]
+        return [_plain(document, one, (*location, number)) for number, one in enumerate(node.value)]
     assert isinstance(node, MappingNode)  # noqa: S101  there are three kinds
-    if place and [key.value for key, _ in node.value] == ["file"] and isinstance(node.value[0][1], ScalarNode):
-        return _file(document, node.value[0][1].value, place)
+    if location and [key.value for key, _ in node.value] == ["file"] and isinstance(node.value[0][1], ScalarNode):
+        return _file(document, node.value[0][1].value, location)
     found: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, ScalarNode):
-            document.fault(place, "A key must be a plain word.")
+            document.fault(location, "A key must be a plain word.")
             continue
         if key.value in found:
             line, column = key.start_mark.line + 1, key.start_mark.column + 1
-            document.faults.append(Fault(str(document.path), line, column, f"`{key.value}` stands here a second time."))
-        found[key.value] = _plain(document, value, (*place, key.value))
-        document.places[(*place, key.value)] = (key.start_mark.line + 1, key.start_mark.column + 1)
+            document.faults.append(
+                FileFault(str(document.path), line, column, f"`{key.value}` stands here a second time.")
+            )
+        found[key.value] = _plain(document, value, (*location, key.value))
+        document.locations[(*location, key.value)] = (key.start_mark.line + 1, key.start_mark.column + 1)
     return found
 
 
-def _scalar(document: Document, node: ScalarNode, place: Place) -> Any:  # noqa: ANN401
+def _scalar(document: Document, node: ScalarNode, location: SourceLocation) -> Any:  # noqa: ANN401
     kind = (node.tag or "").removeprefix(_TAG)
     try:
         match kind:
@@ -156,19 +160,19 @@ def _scalar(document: Document, node: ScalarNode, place: Place) -> Any:  # noqa:
             case _:
                 return node.value
     except ValueError:
-        document.fault(place, f"`{node.value[:40]}` cannot be read as a number; put it in quotes if it is a text.")
+        document.fault(location, f"`{node.value[:40]}` cannot be read as a number; put it in quotes if it is a text.")
         return None
 
 
-def _file(document: Document, name: str, place: Place) -> str:
+def _file(document: Document, name: str, location: SourceLocation) -> str:
     if "\0" in name:
-        document.fault(place, "A file's name cannot hold a NUL character.")
+        document.fault(location, "A file's name cannot hold a NUL character.")
     elif Path(name).is_absolute() or ".." in Path(name).parts:
-        document.fault(place, f"`{name}` lies outside of the exercise's folder.")
+        document.fault(location, f"`{name}` lies outside of the exercise's folder.")
     else:
         try:
             return document.files.read(document.path.parent / name)
         except FileRefused as fault:
             missing = f"There is no file `{name}` beside this one."
-            document.fault(place, missing if fault.is_missing else f"`{name}` {fault.reason}.")
+            document.fault(location, missing if fault.is_missing else f"`{name}` {fault.reason}.")
     return ""

@@ -137,7 +137,7 @@ class Head(Part):
         return hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).hexdigest()
 
 
-class Exercise(Head):
+class CodeExercise(Head):
     """An exercise that is solved by writing code."""
 
     kind: Literal["code"] = Field("code", description="Solved by writing code.")

@@ -11,7 +11,7 @@ from app.errors import AppError
 
 
 @dataclass(frozen=True)
-class Fault:
+class FileFault:
     """One thing to put right."""
 
     file: str
@@ -31,7 +31,7 @@ class ExerciseFaults(AppError):
     title = "There is something to put right in these files"
     message = "{listing}"
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[FileFault]) -> None:
         """`faults`: at least one."""
         self.faults = tuple(faults)
         super().__init__(listing="\n".join(str(fault) for fault in faults))

@@ -4,8 +4,8 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from app.authoring.document import Document, Place
-from app.authoring.exercise import Exercise
+from app.authoring.document import Document, SourceLocation
+from app.authoring.exercise import CodeExercise
 from graders.task import FACTS
 
 _MAKES = (ast.Assign, ast.AnnAssign, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -13,9 +13,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def check_judge(document: Document, exercise: Exercise) -> None:
+def check_judge(document: Document, exercise: CodeExercise) -> None:
     """Note every fault of the block, and of texts that cannot see it; all texts have been found to be Python."""
-    place: Place = ("judge",)
+    place: SourceLocation = ("judge",)
     try:
         compile(exercise.judge, "<judge>", "exec")
     except (SyntaxError, ValueError) as fault:  # a `return` outside a function, which can be parsed
@@ -46,7 +46,7 @@ def _made(statement: ast.AST) -> set[str]:
     return set().union(*(_made(child) for child in ast.iter_child_nodes(statement)))
 
 
-def _shadowed(exercise: Exercise, name: str) -> Iterator[str]:
+def _shadowed(exercise: CodeExercise, name: str) -> Iterator[str]:
     """What a name stands for already. Where the block could not make it, a check would be judged by that."""
     if name == "*":
         yield "not known before it is run"
@@ -60,9 +60,9 @@ def _shadowed(exercise: Exercise, name: str) -> Iterator[str]:
         yield "Python's own"
 
 
-def _check_blind_texts(document: Document, exercise: Exercise, made: set[str]) -> None:
+def _check_blind_texts(document: Document, exercise: CodeExercise, made: set[str]) -> None:
     """Some expressions are evaluated where there is no block: before it has run, or as a student's code."""
-    blind: list[tuple[Place, str, str]] = [(("require",), exercise.require, "`require` is asked before")]
+    blind: list[tuple[SourceLocation, str, str]] = [(("require",), exercise.require, "`require` is asked before")]
     blind += [
         (("inputs", number, "valid"), one.valid, "`valid` is asked before")
         for number, one in enumerate(exercise.inputs)
@@ -88,7 +88,7 @@ def _spoken_of(tree: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def _asked_for(exercise: Exercise) -> set[str]:
+def _asked_for(exercise: CodeExercise) -> set[str]:
     """The names that checks, variants and the report speak of."""
     leaves = [leaf for check in exercise.checks for leaf in check.task_check().leaves]
     texts = [exercise.report, *(one.when for one in exercise.wrong)]

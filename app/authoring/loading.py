@@ -1,23 +1,23 @@
-"""From files to an Exercise or a Course, with every fault told at its place."""
+"""From files to a CodeExercise or a CourseContent, with every fault told at its place."""
 
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from app.authoring.course import Course, CourseFile, Lesson, LessonEntry
-from app.authoring.document import Document, Place, read_document
-from app.authoring.exercise import Exercise
-from app.authoring.faults import ExerciseFaults, Fault
+from app.authoring.course import CourseContent, CourseFile, LessonContent, LessonEntry
+from app.authoring.document import Document, SourceLocation, read_document
+from app.authoring.exercise import CodeExercise
+from app.authoring.faults import ExerciseFaults, FileFault
 from app.authoring.files import CourseFiles, FileRefused
-from app.authoring.proof.consistency import check_consistency
 from app.authoring.question import Question
+from app.authoring.self_test.consistency import check_consistency
 
 EXERCISE_FILE, COURSE_FILE, LESSON_FILE = "exercise.yaml", "course.yaml", "lesson.md"
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def load_exercise(folder: Path, files: CourseFiles | None = None) -> Exercise | Question:
+def load_exercise(folder: Path, files: CourseFiles | None = None) -> CodeExercise | Question:
     """
     Read one exercise.
 
@@ -31,28 +31,28 @@ def load_exercise(folder: Path, files: CourseFiles | None = None) -> Exercise | 
     document = read_document(folder / EXERCISE_FILE, files)
     if document.value.get("kind") == "question":
         return _validated(document, Question)
-    exercise = _validated(document, Exercise)
+    exercise = _validated(document, CodeExercise)
     check_consistency(document, exercise)
     document.refuse_faults()
     return exercise
 
 
-def load_code_exercise(folder: Path) -> Exercise:
+def load_code_exercise(folder: Path) -> CodeExercise:
     """Read an exercise that is solved by writing code. Raises ExerciseFaults, also for a question."""
     exercise = load_exercise(folder)
     if isinstance(exercise, Question):
-        fault = Fault(str(folder / EXERCISE_FILE), 1, 1, "This is a question; code was expected.")
+        fault = FileFault(str(folder / EXERCISE_FILE), 1, 1, "This is a question; code was expected.")
         raise ExerciseFaults([fault])
     return exercise
 
 
-def stored_exercise(content: dict[str, Any]) -> Exercise | Question:
+def stored_exercise(content: dict[str, Any]) -> CodeExercise | Question:
     """An exercise from its stored content. Raises pydantic's ValidationError if it is not one."""
-    model = Question if content.get("kind") == "question" else Exercise
+    model = Question if content.get("kind") == "question" else CodeExercise
     return model.model_validate(content)
 
 
-def load_course(folder: Path, files: CourseFiles | None = None) -> Course:
+def load_course(folder: Path, files: CourseFiles | None = None) -> CourseContent:
     """
     Read a course with its lessons and exercises. Raises ExerciseFaults with those of all its files.
 
@@ -63,25 +63,25 @@ def load_course(folder: Path, files: CourseFiles | None = None) -> Course:
     files = files or CourseFiles(folder)
     document = read_document(folder / COURSE_FILE, files)
     parts = _validated(document, CourseFile)
-    faults: list[Fault] = []
+    faults: list[FileFault] = []
     lessons = [_lesson(folder / one.id, one, files=files, faults=faults) for one in parts.lessons]
     seen: set[str] = set()
     for exercise in (exercise for lesson in lessons for exercise in lesson.exercises):
         if exercise.id in seen:
-            faults.append(Fault(str(document.path), 1, 1, f"The exercise id `{exercise.id}` is used twice."))
+            faults.append(FileFault(str(document.path), 1, 1, f"The exercise id `{exercise.id}` is used twice."))
         seen.add(exercise.id)
     if faults:
         raise ExerciseFaults(faults)
-    return Course(id=parts.id, title=parts.title, summary=parts.summary, lessons=lessons)
+    return CourseContent(id=parts.id, title=parts.title, summary=parts.summary, lessons=lessons)
 
 
-def _lesson(folder: Path, entry: LessonEntry, *, files: CourseFiles, faults: list[Fault]) -> Lesson:
+def _lesson(folder: Path, entry: LessonEntry, *, files: CourseFiles, faults: list[FileFault]) -> LessonContent:
     text = folder / LESSON_FILE
     try:
         markdown = files.read(text)
     except FileRefused as fault:
-        told = f"There must be a lesson here, as UTF-8 text; this file {fault.reason}."
-        faults.append(Fault(str(text), fault.line, 1, told))
+        message = f"There must be a lesson here, as UTF-8 text; this file {fault.reason}."
+        faults.append(FileFault(str(text), fault.line, 1, message))
         markdown = ""
     found = []
     for name in entry.exercises:
@@ -89,7 +89,7 @@ def _lesson(folder: Path, entry: LessonEntry, *, files: CourseFiles, faults: lis
             found.append(load_exercise(folder / name, files))
         except ExerciseFaults as wrong:
             faults.extend(wrong.faults)
-    return Lesson(id=folder.name, title=entry.title, markdown=markdown, exercises=found)
+    return LessonContent(id=folder.name, title=entry.title, markdown=markdown, exercises=found)
 
 
 def _validated(document: Document, model: type[_Model]) -> _Model:
@@ -97,21 +97,21 @@ def _validated(document: Document, model: type[_Model]) -> _Model:
         return model.model_validate(document.value)
     except ValidationError as wrong:
         for error in wrong.errors(include_url=False):
-            document.fault(_place(document, error["loc"]), _words(error, document.value))
+            document.fault(_location(document, error["loc"]), _sentence(error, document.value))
         document.refuse_faults()
         raise
 
 
-def _place(document: Document, loc: tuple[str | int, ...]) -> Place:
+def _location(document: Document, loc: tuple[str | int, ...]) -> SourceLocation:
     """The place of a pydantic fault; names of union members are no keys of the file."""
-    place: Place = ()
+    location: SourceLocation = ()
     for part in loc:
-        if (*place, part) in document.places:
-            place = (*place, part)
-    return place
+        if (*location, part) in document.locations:
+            location = (*location, part)
+    return location
 
 
-def _words(error: Any, value: Any) -> str:  # noqa: ANN401  pydantic's own mapping; any content of a file
+def _sentence(error: Any, value: Any) -> str:  # noqa: ANN401  pydantic's own mapping; any content of a file
     name = _named(error["loc"], value)
     match error["type"]:
         case "extra_forbidden":

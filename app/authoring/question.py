@@ -6,14 +6,13 @@ from pydantic import Field, model_validator
 
 from app.authoring.exercise import Head
 from app.authoring.parts import Line, Part, Slug, Text
-from graders.question import Question as GraderQuestion
-from graders.question import WrongAnswer
+from graders.question import QuestionTask, WrongAnswer
 
 _Key = Annotated[str, Field(pattern=r"^[a-z0-9]$")]
 _Sizes = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=16)]
 
 
-class Answer(Part):
+class AnswerSpec(Part):
     """The right answer: exactly one of a number, a choice and a shape."""
 
     number: float | int | None = Field(None, description="A number, in `unit`.")
@@ -54,7 +53,7 @@ class Question(Head):
     """An exercise that is answered in a line, and graded without running anything."""
 
     kind: Literal["question"] = Field(description="Answered in a line.")
-    answer: Answer = Field(description="The right answer.")
+    answer: AnswerSpec = Field(description="The right answer.")
     explanation: Text = Field(description="Why it is right; said once it has been found.")
     message: str = Field("", max_length=2000, description="Said of a wrong answer that shows no known idea.")
     wrong: list[WrongSpec] = Field(default=[], max_length=40, description="Answers that show a known wrong idea.")
@@ -82,10 +81,10 @@ class Question(Head):
                 raise ValueError(f"the wrong answer `{one.tag}` is not of the right answer's form") from None
         return self
 
-    def task(self, version: int) -> GraderQuestion:
+    def task(self, version: int) -> QuestionTask:
         """The question as the grader needs it."""
         right: Any = getattr(self.answer, self.answer.kind)
-        return GraderQuestion(
+        return QuestionTask(
             exercise=self.id,
             version=version,
             answers=self.answer.kind,

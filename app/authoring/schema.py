@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from app.authoring.exercise import Exercise
+from app.authoring.exercise import CodeExercise
 from app.authoring.question import Question
 
 SCHEMA_FILE = "exercise.schema.json"
@@ -18,7 +18,7 @@ _FILE = {
 
 def schema() -> dict[str, Any]:
     """The schema; wherever a text may stand, `{file: name}` may too."""
-    made = TypeAdapter(Exercise | Question).json_schema(mode="validation")
+    made = TypeAdapter(CodeExercise | Question).json_schema(mode="validation")
     made["$defs"] = {name: _with_files(one) for name, one in made["$defs"].items()}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A Kelolo exercise", **made}
 

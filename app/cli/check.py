@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, TaskID
 
-from app.authoring import Exercise, ExerciseFaults, Question, load_exercise
-from app.authoring.proof.findings import Tested
-from app.authoring.proof.self_test import SelfTest, tested_question
+from app.authoring import CodeExercise, ExerciseFaults, Question, load_exercise
+from app.authoring.self_test.findings import Tested
+from app.authoring.self_test.runner import SelfTest, tested_question
 from app.cli.configuration import settings_from
 from app.cli.exercise_files import EXERCISE_FILE, WallsMissing, find_exercise
 from graders.grader import Grader
-from graders.sandbox.walls import missing
+from graders.sandbox.layers import missing
 
 NOT_PUBLISHABLE = 1
 
@@ -53,8 +53,8 @@ def _folders(args: argparse.Namespace) -> list[Path]:
     return [find_exercise(args.what or str(exercises), exercises)]
 
 
-def _load(folders: list[Path]) -> tuple[list[Exercise | Question], list[str]]:
-    exercises: list[Exercise | Question] = []
+def _load(folders: list[Path]) -> tuple[list[CodeExercise | Question], list[str]]:
+    exercises: list[CodeExercise | Question] = []
     faults: list[str] = []
     for folder in folders:
         try:
@@ -64,9 +64,9 @@ def _load(folders: list[Path]) -> tuple[list[Exercise | Question], list[str]]:
     return exercises, faults
 
 
-def _test(exercises: list[Exercise | Question], console: Console, *, seeds: int) -> list[Tested]:
+def _test(exercises: list[CodeExercise | Question], console: Console, *, seeds: int) -> list[Tested]:
     tested = [tested_question(one) for one in exercises if isinstance(one, Question)]
-    code = [one for one in exercises if isinstance(one, Exercise)]
+    code = [one for one in exercises if isinstance(one, CodeExercise)]
     if not code:
         return tested
     advice = missing()

@@ -9,14 +9,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from app.authoring import Exercise, Question, load_exercise
+from app.authoring import CodeExercise, Question, load_exercise
 from app.cli.configuration import settings_from
 from app.cli.exercise_files import WallsMissing, find_exercise, read_source
 from app.cli.grade_many import FAULT, NOT_PASSED, grade_many
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
-from graders.sandbox.walls import missing
+from graders.sandbox.layers import missing
 from graders.trials import new_seed
 
 _MARKS = {
@@ -55,7 +55,7 @@ def grade_files(args: argparse.Namespace) -> int:
     return 0 if report.verdict is Verdict.PASSED else NOT_PASSED
 
 
-def _report(exercise: Exercise | Question, source: str, seed: str) -> Report:
+def _report(exercise: CodeExercise | Question, source: str, seed: str) -> Report:
     if isinstance(exercise, Question):
         return exercise.task(1).grade(source)
     advice = missing()
@@ -65,7 +65,7 @@ def _report(exercise: Exercise | Question, source: str, seed: str) -> Report:
         return grader.grade(exercise.task(1), source, seed=seed)
 
 
-def _show(exercise: Exercise | Question, report: Report) -> None:
+def _show(exercise: CodeExercise | Question, report: Report) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{escape(exercise.title)}[/]: [bold]{report.verdict.value.replace('_', ' ')}[/]")
     if report.note:

@@ -13,13 +13,13 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from app.authoring import Exercise, Question
+from app.authoring import CodeExercise, Question
 from app.cli.exercise_files import WallsMissing, read_source
 from app.errors import AppError, BadRequest
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
-from graders.sandbox.walls import missing
+from graders.sandbox.layers import missing
 
 NOT_PASSED, FAULT = 1, 3
 _STYLES = {Verdict.PASSED: "green", Verdict.GRADER_FAULT: "magenta"}
@@ -66,7 +66,7 @@ class Graded:
         return self.report.note or next(failed, "")
 
 
-def grade_many(exercise: Exercise | Question, named: Sequence[Path], *, seed: str, as_json: bool) -> int:
+def grade_many(exercise: CodeExercise | Question, named: Sequence[Path], *, seed: str, as_json: bool) -> int:
     """
     Grade all of them, print, and say in the exit code whether all have passed.
 
@@ -92,7 +92,7 @@ def grade_many(exercise: Exercise | Question, named: Sequence[Path], *, seed: st
     return 0 if all(one.passed for one in found) else NOT_PASSED
 
 
-def _endings(exercise: Exercise | Question) -> tuple[str, ...]:
+def _endings(exercise: CodeExercise | Question) -> tuple[str, ...]:
     return (".py", ".txt") if isinstance(exercise, Question) else (".py",)
 
 
@@ -110,7 +110,7 @@ def _is_hidden(name: str) -> bool:
     return name.startswith(".") or name == "__pycache__"
 
 
-def _grader(exercise: Exercise | Question, stack: ExitStack) -> Grader | None:
+def _grader(exercise: CodeExercise | Question, stack: ExitStack) -> Grader | None:
     if isinstance(exercise, Question):
         return None
     advice = missing()
@@ -120,7 +120,7 @@ def _grader(exercise: Exercise | Question, stack: ExitStack) -> Grader | None:
     return stack.enter_context(Grader(scratch=Path(scratch)))
 
 
-def _graded(exercise: Exercise | Question, path: Path, *, grader: Grader | None, seed: str) -> Graded:
+def _graded(exercise: CodeExercise | Question, path: Path, *, grader: Grader | None, seed: str) -> Graded:
     try:
         if path.is_dir():
             raise BadRequest(reason=f"{path} holds no file that ends in {' or '.join(_endings(exercise))}.")
@@ -138,7 +138,7 @@ def _graded(exercise: Exercise | Question, path: Path, *, grader: Grader | None,
         return Graded(path, problem=said, is_our_fault=True)
 
 
-def _show(exercise: Exercise | Question, found: Sequence[Graded], *, seed: str) -> None:
+def _show(exercise: CodeExercise | Question, found: Sequence[Graded], *, seed: str) -> None:
     table = Table(title=None, show_edge=False, pad_edge=False)
     table.add_column("file", overflow="fold")
     table.add_column("verdict", no_wrap=True)
@@ -159,7 +159,7 @@ def _show(exercise: Exercise | Question, found: Sequence[Graded], *, seed: str) 
     console.print(Text(exercise.title, style="bold"))
     console.print(table)
     good = sum(one.passed for one in found)
-    shown_seed = f", seed {seed}" if isinstance(exercise, Exercise) else ""
+    shown_seed = f", seed {seed}" if isinstance(exercise, CodeExercise) else ""
     console.print(Text(f"{good} of {len(found)} passed{shown_seed}", style="dim"))
 
 

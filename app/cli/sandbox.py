@@ -13,8 +13,8 @@ from rich.table import Table
 from app.cli.exercise_files import WallsMissing
 from graders.faults import GraderFault
 from graders.grader import Grader
-from graders.sandbox.walls import missing
-from graders.self_test import Finding, prove, required_missing
+from graders.sandbox.layers import missing
+from graders.self_test import LayerResult, required_missing, run_self_test
 
 NOT_SAFE, FAULT = 1, 3
 _COLOURS = {"holds": "green", "missing": "red", "not needed": "yellow"}
@@ -38,7 +38,7 @@ def try_walls(args: argparse.Namespace) -> int:
             tempfile.TemporaryDirectory(prefix="kelolo-") as scratch,
             Grader(scratch=Path(scratch), namespaces=namespaces) as grader,
         ):
-            findings = prove(grader)
+            findings = run_self_test(grader)
     except GraderFault as fault:
         sys.stderr.write(f"No run could be started: {fault}\n")
         return FAULT
@@ -46,10 +46,10 @@ def try_walls(args: argparse.Namespace) -> int:
     return NOT_SAFE if required_missing(findings) else 0
 
 
-def _show(findings: list[Finding]) -> None:
+def _show(findings: list[LayerResult]) -> None:
     table = Table("wall", "what a student's code cannot do", "here", "")
     for one in findings:
-        table.add_row(one.wall, one.deed, f"[{_COLOURS[one.state]}]{one.state}[/]", one.why)
+        table.add_row(one.wall, one.action, f"[{_COLOURS[one.state]}]{one.state}[/]", one.why)
     console = Console(highlight=False)
     console.print(table)
     console.print(

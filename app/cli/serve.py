@@ -26,7 +26,7 @@ from app.web.http.site import Site
 from app.web.limits.connection_limits import BoundedProtocol, raise_descriptor_limit
 from app.worker import REFUSED, Supervisor, run_worker
 from app.worker.database_retry import retry_while_away
-from graders.sandbox import walls
+from graders.sandbox import layers
 
 log = structlog.get_logger()
 
@@ -158,7 +158,7 @@ def _await_database(settings: Settings) -> None:
 
 def _require_walls() -> None:
     """Refuse to start where students' code could get out. Raises WallsMissing."""
-    advice = walls.missing()
+    advice = layers.missing()
     if advice:
         raise WallsMissing(advice=" ".join(advice))
 

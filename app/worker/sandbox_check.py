@@ -8,7 +8,7 @@ import structlog
 
 from app.errors import AppError
 from graders.grader import Grader
-from graders.self_test import Finding, prove, required_missing
+from graders.self_test import LayerResult, required_missing, run_self_test
 
 REFUSED = 78
 """A worker's exit code when it refuses to grade: `EX_CONFIG` of sysexits.h. Starting it again would not help."""
@@ -33,18 +33,18 @@ class SandboxCheck:
         """`unsafe`: go on whatever the self-test finds."""
         self.unsafe = unsafe
         self._lock = Lock()
-        self._findings: list[Finding] | None = None
+        self._findings: list[LayerResult] | None = None
 
     def run(self, grader: Grader) -> None:
         """Run the self-test, unless that was done. Raises SandboxIncomplete, GraderFault."""
         with self._lock:
             if self._findings is None:
-                self._findings = prove(grader)
+                self._findings = run_self_test(grader)
         missing = required_missing(self._findings)
         if not missing:
             return
         layers = ", ".join(sorted({one.wall for one in missing}))
-        actions = ", ".join(sorted({one.deed for one in missing}))
+        actions = ", ".join(sorted({one.action for one in missing}))
         if not self.unsafe:
             raise SandboxIncomplete(layers=layers, actions=actions)
         log.warning("students' code runs in an incomplete sandbox", layers=layers, actions=actions)

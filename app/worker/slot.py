@@ -36,7 +36,7 @@ from app.worker.database_retry import PATIENCE_S, is_away, retry_while_away
 from app.worker.sandbox_check import SandboxCheck, SandboxIncomplete
 from graders.faults import GraderFault, MachineFault
 from graders.grader import Grader
-from graders.question import Question
+from graders.question import QuestionTask
 from graders.report import Report
 from graders.task import Limits, Task
 
@@ -290,8 +290,8 @@ class Slot(Thread):
 
 
 def _execute(grader: Grader, request: GradingRequest) -> Report:
-    if isinstance(request.task, Question):
+    if isinstance(request.task, QuestionTask):
         return request.task.grade(request.source)
     if request.kind is SubmissionKind.RUN:
-        return grader.run(request.task, request.source)
+        return grader.execute(request.task, request.source)
     return grader.grade(request.task, request.source, seed=request.seed)

@@ -1,8 +1,8 @@
 """
 Compiling all of an exercise's texts, for later runs to be spared it.
 
-Nothing of the author's is run here, and no student's code or claim is seen: what is handed over depends on the exercise
-alone.
+Nothing of the author's is run here, and no student's code or observation is seen: what is handed over depends on the
+exercise alone.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import marshal
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.judge.outcome.printed_check import statements
 from graders.judge.trials import block
 from graders.judge.trials.expressions import expression
@@ -21,27 +21,27 @@ from graders.task import Check, Task, WrongVariant
 
 
 @dataclass(frozen=True)
-class Exercise:
+class CompiledExercise:
     """An exercise as a judge opens it: the wrong variants, most of the whole, only if something is wrong."""
 
     task: Task  # without its wrong variants
     packed_wrong: bytes
-    texts: Texts
+    code_cache: CodeCache
 
     @classmethod
-    def of(cls, task: Task) -> "Exercise":
+    def of(cls, task: Task) -> "CompiledExercise":
         """One of which nothing is compiled yet."""
-        return cls(replace(task, wrong=()), marshal.dumps(task.to_json()["wrong"]), Texts())
+        return cls(replace(task, wrong=()), marshal.dumps(task.to_json()["wrong"]), CodeCache())
 
     @classmethod
-    def unpacked(cls, packed: bytes) -> "Exercise":
+    def unpacked(cls, packed: bytes) -> "CompiledExercise":
         """One that `pack` has packed."""
-        task, wrong, texts = marshal.loads(packed)  # noqa: S302  of our own run
-        return cls(Task.from_json(task), wrong, Texts(texts))
+        task, wrong, code_cache = marshal.loads(packed)  # noqa: S302  of our own run
+        return cls(Task.from_json(task), wrong, CodeCache(code_cache))
 
     def pack(self) -> bytes:
         """As bytes, with all that is compiled."""
-        return marshal.dumps((self.task.to_json(), self.packed_wrong, self.texts.pack()))
+        return marshal.dumps((self.task.to_json(), self.packed_wrong, self.code_cache.pack()))
 
     def wrong(self) -> tuple[WrongVariant, ...]:
         """The wrong variants."""
@@ -50,17 +50,17 @@ class Exercise:
 
 def for_student(task: Task) -> bytes:
     """What a student's run of this exercise compiles else: starting code and probe, no more."""
-    texts = Texts()
-    Setup(task.setup, task.require, texts).open(frozenset(task.params))
-    Probe(task.probe, texts)
-    return texts.pack()
+    code_cache = CodeCache()
+    Setup(task.setup, task.require, code_cache).open(frozenset(task.params))
+    Probe(task.probe, code_cache)
+    return code_cache.pack()
 
 
 def for_judge(task: Task) -> bytes:
     """The exercise with all texts that a judge may come to."""
-    exercise = Exercise.of(task)
-    texts, programs = exercise.texts, Programs(task, exercise.texts)
-    Setup(task.setup, task.require, texts).open(frozenset(task.params))
+    exercise = CompiledExercise.of(task)
+    code_cache, programs = exercise.code_cache, Programs(task, exercise.code_cache)
+    Setup(task.setup, task.require, code_cache).open(frozenset(task.params))
     for adopted in _starts(task):
         programs.compiled(task.solution, adopted)
     tables = frozenset(one.name for one in task.outputs if one.kind == "table")
@@ -69,9 +69,9 @@ def for_judge(task: Task) -> bytes:
             programs.compiled(variant.code, tables)
     for text in _expressions(task):
         with contextlib.suppress(Exception):  # one that cannot be compiled is told when it is come to
-            expression(text, texts)
-    statements(task.report, texts)
-    block.steps(task.judge, texts)
+            expression(text, code_cache)
+    statements(task.report, code_cache)
+    block.steps(task.judge, code_cache)
     return exercise.pack()
 
 

@@ -1,5 +1,5 @@
 """
-What a judge's process does: it opens its exercise, and forks for each submission. The fork rehearses while there is
+What a judge's process does: it opens its exercise, and forks for each submission. The fork warms up while there is
 time, judges the one submission, and is gone with all that came of it.
 
 `graders.judge.session` is how a submission is judged.
@@ -15,27 +15,29 @@ from typing import Any
 import torch
 
 from graders.judge import warmup
-from graders.judge.compilation import Exercise, for_judge, for_student
+from graders.judge.compilation import CompiledExercise, for_judge, for_student
 from graders.judge.session import Judge
 from graders.judge.survey import survey
-from graders.judge.values.decode_observation import ClaimRefused
+from graders.judge.values.decode_observation import UnreadableObservation
 from graders.protocol import frames
+from graders.protocol.fork_request import ForkRequest
 from graders.protocol.frames import Frame, FrameType
 from graders.sandbox import descriptors, privileges
 from graders.student import main as student
 from graders.task import Task
+from graders.trials import TrialRequest
 from graders.zygote import forking
 from graders.zygote.forking import Nested
 
-_REHEARSALS = 10
+_WARM_UP_ROUNDS = 10
 _GARBAGE = 100_000  # objects made and not freed before cycles are looked for: in most verdicts, never
 
 
 def warm_up() -> None:
     """Do once what every run would do at first, the student's part of it too."""
     student.warm_up()
-    for _ in range(_REHEARSALS):
-        warmup.rehearse()
+    for _ in range(_WARM_UP_ROUNDS):
+        warmup.run_sample()
 
 
 def underway() -> bool:
@@ -49,20 +51,20 @@ def main(inlet: int, outlet: int, nested: Nested) -> None:
 
     But for the last, it runs nothing of an author's or a student's itself, so that it can do without the last wall.
     """
-    order = frames.receive(inlet)
-    if order.type is FrameType.COMPILE:
+    request = frames.receive(inlet)
+    if request.type is FrameType.COMPILE:
         nested.confine()
-        frames.send(outlet, _compiled(Task.from_json(order.body["task"])))
+        frames.send(outlet, _compiled(Task.from_json(request.body["task"])))
         return
-    if order.type is FrameType.SURVEY:
+    if request.type is FrameType.SURVEY:
         nested.confine()
-        frames.send(outlet, Frame(FrameType.SURVEYED, survey(Task.from_json(order.body["task"]))))
+        frames.send(outlet, Frame(FrameType.SURVEYED, survey(Task.from_json(request.body["task"]))))
         return
-    judge = Judge(_exercise(order))
+    judge = Judge(_exercise(request))
     gc.freeze()
     me = os.getpid()
 
-    def fork(_: dict[str, Any], received: list[int]) -> tuple[int, list[int]]:
+    def fork(_: ForkRequest, received: list[int]) -> tuple[int, list[int]]:
         def become() -> None:
             nested.control.close()
             privileges.die_with_parent(me)
@@ -81,23 +83,28 @@ def _judge(judge: Judge) -> None:
     """
     Judge one submission.
 
-    What goes wrong before a claim is looked at is told as `fault`: it is the exercise's. What goes wrong after that is
-    told as `failure`: whose it is depends on whether the exercise's own solution can be judged: the parent finds out.
+    What goes wrong before an observation is looked at is told as `fault`: it is the exercise's. What goes wrong after
+    that is told as `failure`: whose it is depends on whether the exercise's own solution can be judged: the parent
+    finds out.
     """
     gc.set_threshold(_GARBAGE)
     torch.get_num_threads()  # as torch itself wants it done in a fork
     random.seed()
     if not frames.waiting(descriptors.INLET):
-        warmup.rehearse()
-    amiss = _begun(judge, frames.receive(descriptors.INLET).body)
+        warmup.run_sample()
+    amiss = _prepared(judge, frames.receive(descriptors.INLET).body)
     while (frame := frames.receive(descriptors.INLET)).type is not FrameType.END:  # or the parent could not go on
-        amiss = amiss or _taken(judge, frame)
+        amiss = amiss or _judged(judge, frame)
     frames.send(descriptors.OUTLET, Frame(FrameType.OUTCOME, amiss or _tried(judge.outcome)))
 
 
-def _exercise(order: Frame) -> Exercise:
+def _exercise(request: Frame) -> CompiledExercise:
     """Of the first job, compiled or as it is."""
-    return Exercise.unpacked(order.tensors) if order.tensors else Exercise.of(Task.from_json(order.body["task"]))
+    return (
+        CompiledExercise.unpacked(request.tensors)
+        if request.tensors
+        else CompiledExercise.of(Task.from_json(request.body["task"]))
+    )
 
 
 def _compiled(task: Task) -> Frame:
@@ -106,28 +113,28 @@ def _compiled(task: Task) -> Frame:
     return Frame(FrameType.COMPILED, {"judge_bytes": len(judge)}, judge + for_student(task))
 
 
-def _begun(judge: Judge, submission: dict[str, Any]) -> dict[str, object]:
+def _prepared(judge: Judge, submission: dict[str, Any]) -> dict[str, object]:
     """Prepare all trials; what is said instead of an outcome if that cannot be done."""
     judge.begin(submission["source"])
     try:
         for trial in submission["trials"]:
-            judge.prepare(trial)
+            judge.prepare(TrialRequest(**trial))
     except Exception as fault:  # noqa: BLE001  whatever an author's code raises
         return {"fault": f"{type(fault).__name__}: {fault}"[:2000]}
     return {}
 
 
-def _taken(judge: Judge, frame: Frame) -> dict[str, object]:
-    """Judge a claim; what is said instead of an outcome if that cannot be done."""
+def _judged(judge: Judge, frame: Frame) -> dict[str, object]:
+    """Judge an observation; what is said instead of an outcome if that cannot be done."""
     return _tried(lambda: {} if judge.take(frame) else {"refused": True})
 
 
-def _tried(deed: Callable[[], dict[str, object]]) -> dict[str, object]:
-    """What a claim brings about, an exception too."""
+def _tried(action: Callable[[], dict[str, object]]) -> dict[str, object]:
+    """What an observation brings about, an exception too."""
     try:
-        return deed()
-    except ClaimRefused:
+        return action()
+    except UnreadableObservation:
         return {"refused": True}
-    except Exception as fault:  # noqa: BLE001  MemoryError among them: a claim is at hand
+    except Exception as fault:  # noqa: BLE001  MemoryError among them: an observation is at hand
         where = traceback.extract_tb(fault.__traceback__, limit=-3)
         return {"failure": f"{type(fault).__name__}: {fault} in {', '.join(one.name for one in where)}"[:2000]}

@@ -1,8 +1,8 @@
 """
-Submissions before the judge: of each the references of all trials, then one claim after the other.
+Submissions before the judge: of each the references of all trials, then one observation after the other.
 
-The order comes before the student's run is over, so that the reference is ready when the claims
-arrive, and each claim is judged while the student's process is at its next trial.
+The request comes before the student's run is over, so that the reference is ready when the observations
+arrive, and each observation is judged while the student's process is at its next trial.
 """
 
 import random
@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from graders.judge.compilation import Exercise
+from graders.judge.compilation import CompiledExercise
 from graders.judge.outcome import results as outcome
 from graders.judge.outcome.misconceptions import recognise
 from graders.judge.outcome.printed_check import printed
@@ -24,14 +24,12 @@ from graders.judge.values.decode_observation import read
 from graders.protocol.frames import Frame, FrameType
 from graders.starting_code import Setup
 from graders.student import main_module
-from graders.trials import candidates
-
-Order = dict[str, Any]
+from graders.trials import TrialRequest, candidates
 
 
 @dataclass
 class _Prepared:
-    """One trial's reference, before the claim is there."""
+    """One trial's reference, before the observation is there."""
 
     start: Start
     pure: Names
@@ -46,13 +44,13 @@ class Judge:
     Opening runs nothing of the author's; what judging does to its process ends with that (`graders.pool.judge_pool`).
     """
 
-    def __init__(self, exercise: Exercise) -> None:
+    def __init__(self, exercise: CompiledExercise) -> None:
         """Nothing is run yet; `begin` comes next."""
         self._task, self._wrong = exercise.task, exercise.wrong
-        self._texts = exercise.texts
-        self._setup = Setup(self._task.setup, self._task.require, self._texts)
-        self._programs = Programs(self._task, self._texts)
-        self._order = self._task.student_part()
+        self._code_cache = exercise.code_cache
+        self._setup = Setup(self._task.setup, self._task.require, self._code_cache)
+        self._programs = Programs(self._task, self._code_cache)
+        self._part = self._task.student_part()
         self._randomness = random.getstate(), torch.get_rng_state()
         self.begin("")
 
@@ -65,19 +63,19 @@ class Judge:
         random.setstate(self._randomness[0])
         torch.set_rng_state(self._randomness[1])
 
-    def prepare(self, order: Order) -> None:
-        """Run starting code and solution on the next trial, a `TrialOrder`. Raises ValueError: the solution fails."""
+    def prepare(self, request: TrialRequest) -> None:
+        """Run starting code and solution on the next trial. Raises ValueError: the solution fails."""
         names: Names = main_module.fresh()
-        values = self._setup.run(candidates(self._task.params, order["draw"]), names)
+        values = self._setup.run(candidates(self._task.params, request.draw), names)
         start = Start(names)
         ended, pure = self._programs.run(self._task.solution, frozenset(), start.fresh)
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-        self._prepared.append(_Prepared(start, pure, values, order["seed"]))
+        self._prepared.append(_Prepared(start, pure, values, request.seed))
 
     def take(self, frame: Frame) -> bool:
-        """Judge the next trial's claim; False if there are more than trials. Raises ClaimRefused."""
+        """Judge the next trial's observation; False if there are more than trials. Raises UnreadableObservation."""
         again = frame.body["again"] is True
         if self._trials and not again:
             look(self._trials[-1])  # it was not run once more, so this is what will be asked
@@ -96,23 +94,23 @@ class Judge:
 
     def _trial(self, frame: Frame, number: int, *, again: bool) -> Trial:
         body, packed = frame.body, memoryview(frame.tensors)
-        made = Frame(FrameType.CLAIM, body["claim"], bytes(packed[: body["claim_bytes"]]))
-        found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["claim_bytes"] :]))
-        claim = read(self._order, made, found if body["gradients"] is not None else None)
+        made = Frame(FrameType.OBSERVATION, body["observation"], bytes(packed[: body["observation_bytes"]]))
+        found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["observation_bytes"] :]))
+        observation = read(self._part, made, found if body["gradients"] is not None else None)
         prepared = self._prepared[number]
-        start = prepared.start.having(changed_inputs(self._task, prepared.start.names, claim))
+        start = prepared.start.having(changed_inputs(self._task, prepared.start.names, observation))
         return Trial(
             task=self._task,
             names=start.names,
             pure=prepared.pure,
-            claim=claim,
-            reference=Reference(self._task, start, claim, self._programs, pure=prepared.pure),
+            observation=observation,
+            reference=Reference(self._task, start, observation, self._programs, pure=prepared.pure),
             seed=prepared.seed,
             lesson=number == 0 and not again,
             of_lesson=number == 0,
             values=prepared.values,
             source=self._source,
-            texts=self._texts,
+            code_cache=self._code_cache,
             lesson_sizes=self._lesson_sizes() if number else frozenset(),
         )
 
@@ -120,14 +118,14 @@ class Judge:
         lesson = self._prepared[0]
         return frozenset(sizes_of(self._task, lesson.start.names, lesson.pure))
 
-    def outcome(self) -> Order:
+    def outcome(self) -> dict[str, Any]:
         """What is said of all trials together."""
         task, trials, lesson = self._task, self._trials, self._trials[0]
         for trial in trials:
             settle(trial)
         found = outcome.results(task, trials)
         failed = {one.id for one in found if one.status is outcome.FAILED}
-        wrong = bool(failed) or lesson.claim.fault is not None
+        wrong = bool(failed) or lesson.observation.fault is not None
         complete = len(trials) == 1 + task.fresh_trials
         named = wrong and complete and not lesson.left_early
         error = outcome.student_error(lesson)
@@ -138,7 +136,7 @@ class Judge:
             "raised": error is not None,
             "author_faults": [outcome.as_json(one) for one in outcome.author_faults(trials)],
             "again": outcome.to_repeat(task, trials),
-            "memory": any(one.claim.fault is not None and one.claim.fault.memory for one in trials),
+            "memory": any(one.observation.fault is not None and one.observation.fault.memory for one in trials),
             "report": self._printed,
             "tensors": [outcome.as_json(one) for one in outcome.shapes(lesson)],
         }

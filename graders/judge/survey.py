@@ -15,16 +15,17 @@ from typing import Any
 
 import torch
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.faults import GraderFault
 from graders.judge.outcome import results
 from graders.judge.outcome.printed_check import printed
 from graders.judge.trials.reference import Names, Programs, Reference, Start
 from graders.judge.trials.trial import Trial
 from graders.judge.values.decode_observation import read
-from graders.starting_code import Setup, told
-from graders.student import main_module, observation
-from graders.student.execution import Ended
+from graders.starting_code import Setup, drawn_values
+from graders.student import main_module
+from graders.student.execution import ProgramResult
+from graders.student.observation import observe, table_of
 from graders.task import Task
 from graders.trials import Draw, candidates
 
@@ -44,9 +45,9 @@ def survey(task: Task) -> dict[str, Any]:
 
 class _Surveyor:
     def __init__(self, task: Task) -> None:
-        self._task, texts = task, Texts()
-        self._texts = texts
-        self._setup, self._programs = Setup(task.setup, task.require, texts), Programs(task, texts)
+        self._task, code_cache = task, CodeCache()
+        self._code_cache = code_cache
+        self._setup, self._programs = Setup(task.setup, task.require, code_cache), Programs(task, code_cache)
         self._drawn = self._accepted = 0
         self._judge_faults: dict[str, str] = {}  # by what was raised, whatever the values
         self._draws: list[tuple[Sizes, set[str], dict[tuple[str, int], int]]] = []  # parameters, inputs as ever, axes
@@ -56,7 +57,7 @@ class _Surveyor:
             name: [] for name in ("faults", "report_faults", "judge_faults", "unvaried", "unseeded", "equal_sizes")
         }
         try:
-            lesson = self._made(next(candidates(self._task.params, None)))
+            lesson = self._run_setup(next(candidates(self._task.params, None)))
             found["unseeded"] = self._unseeded(lesson)
             found["report_faults"] = self._report(lesson)
             self._look_at_draws(lesson)
@@ -69,7 +70,7 @@ class _Surveyor:
         found["equal_sizes"] = list(self._equal_sizes())
         return {**found, "drawn": self._drawn, "accepted": self._accepted}
 
-    def _made(self, values: Draw) -> Names:
+    def _run_setup(self, values: Draw) -> Names:
         """The starting code's names; that inputs are tensors is looked at as well. Raises SetupFault, _Broken."""
         names: Names = main_module.fresh()
         self._setup.run_once(values, names)
@@ -85,7 +86,7 @@ class _Surveyor:
         """Inputs that come out otherwise when the state of all randomness is another."""
         torch.seed()
         random.seed()
-        again = self._made(Draw({}, seeds=None))
+        again = self._run_setup(Draw({}, seeds=None))
         return [one.name for one in self._task.inputs if not _same(lesson[one.name], again[one.name])]
 
     def _look_at_draws(self, lesson: Names) -> None:
@@ -96,7 +97,7 @@ class _Surveyor:
             self._drawn += 1
             if not self._setup.may_do(values):
                 continue
-            names = self._made(values)
+            names = self._run_setup(values)
             if self._setup.accepts(values, names):
                 self._accepted += 1
                 if len(self._draws) < SOLVED:
@@ -116,7 +117,7 @@ class _Surveyor:
         same = {one.name for one in self._task.inputs if _same(lesson[one.name], names[one.name])}
         sizes = dict(one for name, value in values.items() if (one := _size(name, value)) is not None)
         named = [*(one.name for one in self._task.inputs), *(one.name for one in self._task.outputs)]
-        tensors = {name: observation.table_of(solved.get(name))[0] for name in named}
+        tensors = {name: table_of(solved.get(name))[0] for name in named}
         axes = {
             (name, axis): size
             for name, tensor in tensors.items()
@@ -125,14 +126,14 @@ class _Surveyor:
         }
         self._draws.append((sizes, same, axes))
 
-    def _solved(self, start: Start, values: Draw) -> tuple[Ended, Names]:
+    def _solved(self, start: Start, values: Draw) -> tuple[ProgramResult, Names]:
         """How the solution ended and its names. Raises _Broken: it raises."""
         ended, names = self._programs.run(self._task.solution, frozenset(), start.fresh)
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 line = f" on its line {fault['line']}" if fault["line"] else ""
                 said = f"the exercise's own solution fails with {fault['type']}{line}: {fault['message'][:300]}"
-                raise _Broken(f"{said}{told(values)}")
+                raise _Broken(f"{said}{drawn_values(values)}")
         return ended, names
 
     def _report(self, lesson: Names) -> list[str]:
@@ -147,22 +148,22 @@ class _Surveyor:
         printed(trial, self._task.report, faults)
         return faults
 
-    def _trial(self, start: Start, ended: Ended, names: Names, values: Draw) -> Trial:
+    def _trial(self, start: Start, ended: ProgramResult, names: Names, values: Draw) -> Trial:
         """The solution's own, as a student's would be judged; without gradients."""
-        order = self._task.student_part()
-        claim = read(order, observation.claim(names, order, ended), None)
+        part = self._task.student_part()
+        observation = read(part, observe(names, part, ended), None)
         return Trial(
             task=self._task,
             names=start.names,
             pure=names,
-            claim=claim,
-            reference=Reference(self._task, start, claim, self._programs, pure=names),
+            observation=observation,
+            reference=Reference(self._task, start, observation, self._programs, pure=names),
             seed=0,
             lesson=values.is_lesson,
             of_lesson=values.is_lesson,
             values=values,
             source=self._task.solution,
-            texts=self._texts,
+            code_cache=self._code_cache,
         )
 
     def _note_judge(self, trial: Trial) -> None:

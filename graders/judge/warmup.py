@@ -2,20 +2,21 @@
 
 import functools
 
-from graders.judge.compilation import Exercise, for_judge
+from graders.judge.compilation import CompiledExercise, for_judge
 from graders.judge.session import Judge
 from graders.protocol.frames import Frame, FrameType
 from graders.student import warmup as sample
 from graders.task import Check, Input, Output, Task
+from graders.trials import TrialRequest
 
 _TASK = Task(
-    exercise="rehearsal",
+    exercise="warm-up",
     version=0,
     setup=sample.SETUP,
-    require=sample.ORDER["require"],
+    require=sample.STUDENT_PART.require,
     solution=sample.SOURCE,
-    params=sample.ORDER["params"],
-    outputs=tuple(Output(one["name"], one["kind"]) for one in sample.ORDER["outputs"]),
+    params=sample.STUDENT_PART.params,
+    outputs=tuple(Output(name, kind) for name, kind in sample.STUDENT_PART.outputs),
     inputs=(Input("x"),),
     checks=(
         Check("table", "", "table", of="table"),
@@ -28,7 +29,7 @@ _TASK = Task(
         Check("sizes", "", "other_sizes"),
     ),
     report="print(f'{list(h.shape)} {learnable} {holds(\"learns\")}')",
-    free_tables=tuple(sample.ORDER["free_tables"]),
+    free_tables=sample.STUDENT_PART.free_tables,
     fresh_trials=1,
 )
 
@@ -36,7 +37,7 @@ _TASK = Task(
 @functools.cache
 def _frames() -> tuple[Frame, ...]:
     """What a student's run of the sample hands over."""
-    return tuple(_frame(claim, gradients) for claim, gradients in sample.rehearse())
+    return tuple(_frame(observation, gradients) for observation, gradients in sample.run_sample())
 
 
 @functools.cache
@@ -45,19 +46,24 @@ def _packed() -> bytes:
     return for_judge(_TASK)
 
 
-def _frame(claim: Frame, gradients: Frame) -> Frame:
-    body = {"again": False, "claim": claim.body, "claim_bytes": len(claim.tensors), "gradients": gradients.body}
-    return Frame(FrameType.TRIAL_CLAIM, body, claim.tensors + gradients.tensors)
+def _frame(observation: Frame, gradients: Frame) -> Frame:
+    body = {
+        "again": False,
+        "observation": observation.body,
+        "observation_bytes": len(observation.tensors),
+        "gradients": gradients.body,
+    }
+    return Frame(FrameType.TRIAL_OBSERVATION, body, observation.tensors + gradients.tensors)
 
 
-def rehearse() -> dict[str, object]:
+def run_sample() -> dict[str, object]:
     """Judge the sample; what is said of it."""
     frames = _frames()
     with sample.untouched():
-        judge = Judge(Exercise.unpacked(_packed()))
+        judge = Judge(CompiledExercise.unpacked(_packed()))
         judge.begin(sample.SOURCE)
         for draw in sample.DRAWS:
-            judge.prepare({"draw": draw, "seed": sample.SEED})
+            judge.prepare(TrialRequest(draw, sample.SEED))
         for frame in frames:
             judge.take(frame)
         return judge.outcome()

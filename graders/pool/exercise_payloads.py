@@ -13,27 +13,27 @@ from typing import Any
 from graders.protocol.ending import Ended
 from graders.protocol.frames import Frame, FrameType
 from graders.protocol.observation_schema import ObservationSchema
-from graders.task import Task
+from graders.task import StudentPart, Task
 
 _KEPT = 32  # exercises, of some hundred KiB each
 
 
 @dataclass(frozen=True)
-class Brief:
+class ExercisePayload:
     """One exercise, ready to be sent."""
 
     task: Task
-    student: dict[str, Any]
-    student_texts: bytes = b""  # empty, as the next one, where compiling went wrong: each run does it itself
-    judge_texts: bytes = b""
+    student: StudentPart
+    student_code: bytes = b""  # empty, as the next one, where compiling went wrong: each run does it itself
+    judge_code: bytes = b""
 
     def for_student(self, source: str, trial: dict[str, Any]) -> Frame:
         """A student's job: `source`, and the first trial."""
-        return Frame(FrameType.JOB, {**self.student, "source": source, "trial": trial}, self.student_texts)
+        return Frame(FrameType.JOB, {**self.student.to_json(), "source": source, "trial": trial}, self.student_code)
 
     def for_judge(self) -> Frame:
         """The exercise, for a judge to open."""
-        return Frame(FrameType.JOB, {} if self.judge_texts else {"task": self.task.as_json}, self.judge_texts)
+        return Frame(FrameType.JOB, {} if self.judge_code else {"task": self.task.as_json}, self.judge_code)
 
     @cached_property
     def schema(self) -> ObservationSchema:
@@ -42,35 +42,35 @@ class Brief:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Exercise and version; a draft changes without a new number, and has then another brief."""
+        """Exercise and version; a draft changes without a new number, and has then another payload."""
         return self.task.exercise, self.task.version
 
 
-class Briefs:
+class ExercisePayloads:
     """Those of the exercises that were graded last. Not thread-safe."""
 
     def __init__(self, compile_: Callable[[Frame], Frame]) -> None:
-        """`compile_`: sends an order to a judge's run of its own and gives its answer. Raises Ended."""
+        """`compile_`: sends a request to a judge's run of its own and gives its answer. Raises Ended."""
         self._compile = compile_
-        self._known: dict[tuple[str, int], Brief] = {}
+        self._known: dict[tuple[str, int], ExercisePayload] = {}
 
-    def of(self, task: Task) -> Brief:
-        """The brief of an exercise, compiled at its first submission. Raises GraderFault."""
+    def of(self, task: Task) -> ExercisePayload:
+        """The payload of an exercise, compiled at its first submission. Raises GraderFault."""
         key = (task.exercise, task.version)
-        brief = self._known.pop(key, None)
-        if brief is None or brief.task != task:  # a draft changes without a new number
-            brief = self._made(task)
-        self._known[key] = brief
+        payload = self._known.pop(key, None)
+        if payload is None or payload.task != task:  # a draft changes without a new number
+            payload = self._compiled(task)
+        self._known[key] = payload
         while len(self._known) > _KEPT:
             del self._known[next(iter(self._known))]
-        return brief
+        return payload
 
-    def _made(self, task: Task) -> Brief:
+    def _compiled(self, task: Task) -> ExercisePayload:
         try:
             made = self._compile(Frame(FrameType.COMPILE, {"task": task.as_json}))
         except Ended:
-            return Brief(task, task.student_part())  # what cannot be compiled is told where it is run
+            return ExercisePayload(task, task.student_part())  # what cannot be compiled is told where it is run
         size = made.body.get("judge_bytes")
         if made.type is not FrameType.COMPILED or not isinstance(size, int):
-            return Brief(task, task.student_part())
-        return Brief(task, task.student_part(), made.tensors[size:], made.tensors[:size])
+            return ExercisePayload(task, task.student_part())
+        return ExercisePayload(task, task.student_part(), made.tensors[size:], made.tensors[:size])

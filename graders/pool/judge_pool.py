@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from graders.faults import GraderFault
-from graders.pool.exercise_payloads import Brief
-from graders.pool.process_pool import Budget, Place, Places
-from graders.pool.sandboxed_process import Run
+from graders.pool.exercise_payloads import ExercisePayload
+from graders.pool.process_pool import Budget, PooledProcess, ProcessPool
+from graders.pool.sandboxed_process import SandboxedProcess
 from graders.pool.warm_process import Forker
 from graders.protocol.frames import Frame, FrameType
 
@@ -40,32 +40,32 @@ _GROWN_BYTES = 128 * 1024 * 1024
 
 
 @dataclass
-class Judging:
+class PooledJudge:
     """An exercise that is open, and a judge of one submission to it."""
 
-    place: Place
+    pooled: PooledProcess
     forker: Forker
-    brief: Brief
+    payload: ExercisePayload
     first_bytes: int = 0  # of its own memory, once it has had a submission
     submissions: int = 0
-    well: bool = False  # set once its outcome is in order: only then is it kept
-    spare: Run | None = None  # forked ahead
-    _run: Run | None = None
+    well: bool = False  # set once its outcome is in request: only then is it kept
+    spare: SandboxedProcess | None = None  # forked ahead
+    _process: SandboxedProcess | None = None
 
     @property
-    def run(self) -> Run:
+    def process(self) -> SandboxedProcess:
         """The judge at the submission that was begun last."""
-        assert self._run is not None  # noqa: S101  only asked of one that has begun
-        return self._run
+        assert self._process is not None  # noqa: S101  only asked of one that has begun
+        return self._process
 
     def begin(self, submission: dict[str, Any]) -> None:
         """Have the next submission judged; its CPU time is counted from here. Raises GraderFault."""
         self.prepare()
-        self._run, self.spare = self.spare, None
-        self.run.allow_cpu(JUDGE_CPU_S)
+        self._process, self.spare = self.spare, None
+        self.process.allow_cpu(JUDGE_CPU_S)
         self.submissions += 1
         self.well = False
-        self.run.give(Frame(FrameType.JOB, submission))
+        self.process.give(Frame(FrameType.JOB, submission))
 
     def prepare(self) -> None:
         """Fork the judge of the next submission, unless it is there. Raises GraderFault."""
@@ -73,16 +73,16 @@ class Judging:
             self.spare.end()
             self.spare = None
         if self.spare is None:
-            self.spare = self.forker.fork(self.place.order)
+            self.spare = self.forker.fork(self.pooled.request)
 
     def over(self) -> None:
         """End the judge of this submission, whatever it is doing."""
-        if self._run is not None:
-            self._run.end()
-            self._run = None
+        if self._process is not None:
+            self._process.end()
+            self._process = None
 
     def end(self) -> None:
-        """End all of it, but for its place."""
+        """End all of it, but for the process that has the exercise open."""
         self.over()
         if self.spare is not None:
             self.spare.end()
@@ -91,14 +91,14 @@ class Judging:
     def as_new(self) -> bool:
         """Is it there, and has nobody left anything in its folder? Asked when the last judge has had time to end."""
         try:
-            return self.place.run.alive() and not self.place.run.written()
+            return self.pooled.process.alive() and not self.pooled.process.written()
         except OSError:
             return False
 
     def worth_keeping(self) -> bool:
         """Is it as good as a new one?"""
         try:
-            now_bytes = self.place.run.resident_bytes(files=False)
+            now_bytes = self.pooled.process.resident_bytes(files=False)
         except (OSError, ValueError):
             return False  # gone
         self.first_bytes = self.first_bytes or now_bytes
@@ -106,31 +106,31 @@ class Judging:
         return self.well and not grown and self.submissions < SUBMISSIONS_BEFORE_NEW and self.as_new()
 
 
-class Judges:
+class JudgePool:
     """Not thread-safe."""
 
-    def __init__(self, places: Places) -> None:
-        """`places`: where they run."""
-        self._places = places
-        self._kept: dict[tuple[str, int], Judging] = {}
+    def __init__(self, pool: ProcessPool) -> None:
+        """`pool`: where they run."""
+        self._pool = pool
+        self._kept: dict[tuple[str, int], PooledJudge] = {}
         self.begun = 0  # how many exercises were opened
 
     @contextmanager
-    def take(self, brief: Brief, submission: dict[str, Any]) -> Iterator[Judging]:
+    def take(self, payload: ExercisePayload, submission: dict[str, Any]) -> Iterator[PooledJudge]:
         """
         A judge that has been told of a submission; it is kept if it is `well` at the end.
 
         Args:
-            brief: of the exercise.
+            payload: of the exercise.
             submission: the student's text as `source`, and all `trials`.
 
         Raises:
             GraderFault: it cannot be started.
         """
-        judging = self._kept.pop(brief.key, None) or self._opened(brief)
-        if judging.brief is not brief or not judging.as_new():
+        judging = self._kept.pop(payload.key, None) or self._opened(payload)
+        if judging.payload is not payload or not judging.as_new():
             self._leave(judging)
-            judging = self._opened(brief)
+            judging = self._opened(payload)
         try:
             judging.begin(submission)
             yield judging
@@ -149,26 +149,26 @@ class Judges:
             else:
                 self._leave(self._kept.pop(key))
 
-    def _opened(self, brief: Brief) -> Judging:
+    def _opened(self, payload: ExercisePayload) -> PooledJudge:
         self.begun += 1
-        place = self._places.enter("judge", JUDGE_BUDGET)
-        assert place.forker is not None  # noqa: S101  every judge's place has one
+        pooled = self._pool.enter("judge", JUDGE_BUDGET)
+        assert pooled.forker is not None  # noqa: S101  every judge's place has one
         try:
-            place.run.give(brief.for_judge())
+            pooled.process.give(payload.for_judge())
         except GraderFault:
-            self._places.leave(place)
+            self._pool.leave(pooled)
             raise
-        return Judging(place, place.forker, brief)
+        return PooledJudge(pooled, pooled.forker, payload)
 
-    def _leave(self, judging: Judging) -> None:
+    def _leave(self, judging: PooledJudge) -> None:
         judging.end()
-        self._places.leave(judging.place)
+        self._pool.leave(judging.pooled)
 
-    def _keep(self, judging: Judging) -> None:
+    def _keep(self, judging: PooledJudge) -> None:
         if not judging.worth_keeping():
             self._leave(judging)
             return
-        self._kept[judging.brief.key] = judging
+        self._kept[judging.payload.key] = judging
         while len(self._kept) > _KEPT:
             self._leave(self._kept.pop(next(iter(self._kept))))
 

@@ -1,5 +1,5 @@
 """
-Places to run in: forks of the two warm processes, each with its user and its folder.
+ProcessPool to run in: forks of the two warm processes, each with its user and its folder.
 
 What a submission needs is forked ahead when there is time. A warm process is replaced when it has died, when
 it does not answer, after a run that did not end cleanly and left it silent, and after so many forks.
@@ -15,8 +15,9 @@ from pathlib import Path
 from threading import Lock
 
 from graders.faults import MachineFault
-from graders.pool.sandboxed_process import Run
-from graders.pool.warm_process import Forker, ForkOrder, WarmProcess
+from graders.pool.sandboxed_process import SandboxedProcess
+from graders.pool.warm_process import Forker, WarmProcess
+from graders.protocol.fork_request import ForkRequest
 from graders.sandbox import bubblewrap
 from graders.sandbox.folders import remove_tree
 from graders.sandbox.identity import uid_for
@@ -35,21 +36,21 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Place:
+class PooledProcess:
     """A forked run behind its walls, with the folder it may write in."""
 
-    run: Run
+    process: SandboxedProcess
     folder: Path
-    order: ForkOrder
+    request: ForkRequest
     forker: Forker | None = None  # of a judge: it opens an exercise, and forks for each submission to it
 
     @property
     def budget(self) -> Budget:
         """What it may use."""
-        return Budget(self.order.memory_mib, self.order.wall_time_s)
+        return Budget(self.request.memory_mib, self.request.wall_time_s)
 
 
-class Places:
+class ProcessPool:
     """The places of one slot. Not thread-safe, but for `abandon`."""
 
     def __init__(self, scratch: Path, *, namespaces: bool | None = None, unsafe: bool = False) -> None:
@@ -66,7 +67,7 @@ class Places:
         self._unsafe = unsafe
         self._uid = uid_for(next(_numbers))
         self._warm: dict[str, WarmProcess] = {}
-        self._spare: dict[str, Place] = {}
+        self._spare: dict[str, PooledProcess] = {}
         self.restarts = 0
         self._left: list[Path] = []  # folders of runs that have ended
         self._starting = Lock()
@@ -84,8 +85,8 @@ class Places:
 
     def close(self) -> None:
         """End everything."""
-        for place in self._spare.values():
-            self.leave(place)
+        for pooled in self._spare.values():
+            self.leave(pooled)
         self.tidy()
         for warm in self._warm.values():
             warm.close()
@@ -109,63 +110,63 @@ class Places:
             self._spare[role] = self._fork(role, budget)
 
     @contextmanager
-    def take(self, role: str, budget: Budget) -> Iterator[Run]:
-        """A run that waits for its order. It is gone at the end; what it wrote stays until `tidy`."""
-        place = self.enter(role, budget)
+    def take(self, role: str, budget: Budget) -> Iterator[SandboxedProcess]:
+        """A run that waits for its job. It is gone at the end; what it wrote stays until `tidy`."""
+        pooled = self.enter(role, budget)
         try:
-            yield place.run
+            yield pooled.process
         finally:
-            self.leave(place)
+            self.leave(pooled)
 
-    def enter(self, role: str, budget: Budget) -> Place:
-        """A place whose run waits for its order; to be left by `leave`. Raises MachineFault."""
-        place = self._spare.pop(role, None)
-        if place is not None and (place.budget != budget or not place.run.alive()):
-            self.leave(place)
-            place = None
-        if place is None:
+    def enter(self, role: str, budget: Budget) -> PooledProcess:
+        """A place whose run waits for its job; to be left by `leave`. Raises MachineFault."""
+        pooled = self._spare.pop(role, None)
+        if pooled is not None and (pooled.budget != budget or not pooled.process.alive()):
+            self.leave(pooled)
+            pooled = None
+        if pooled is None:
             self.tidy()  # nobody had time to
-            place = self._fork(role, budget)
-        return place
+            pooled = self._fork(role, budget)
+        return pooled
 
     def tidy(self) -> None:
         """Remove what the runs that have ended wrote: milliseconds, for which no verdict should wait."""
         while self._left:
             remove_tree(self._left.pop())
 
-    def leave(self, place: Place) -> None:
+    def leave(self, pooled: PooledProcess) -> None:
         """End a run; what it wrote stays until `tidy`."""
-        if place.forker is not None:
-            place.forker.close()
-        place.run.end()
-        self._left.append(place.folder)
+        if pooled.forker is not None:
+            pooled.forker.close()
+        pooled.process.end()
+        self._left.append(pooled.folder)
 
     def look_after(self, role: str) -> None:
         """After a run that did not end cleanly: replace its warm process unless it answers. Raises MachineFault."""
         if not self._warm[role].answers():
             self._replace(role)
 
-    def _fork(self, role: str, budget: Budget) -> Place:
+    def _fork(self, role: str, budget: Budget) -> PooledProcess:
         """A new run; a warm process that has died or done its share is replaced. Raises MachineFault."""
         if not self._warm[role].alive() or self._warm[role].forks >= FORKS_BEFORE_NEW:
             self._replace(role)
         folder = self._folder()
-        order = ForkOrder(folder, self._uid, budget.memory_mib, budget.wall_time_s)
+        request = ForkRequest(folder, self._uid, budget.memory_mib, budget.wall_time_s)
         try:
             try:
-                return self._forked(role, folder, order)
+                return self._forked(role, folder, request)
             except MachineFault:
                 self._replace(role)
-                return self._forked(role, folder, order)
+                return self._forked(role, folder, request)
         except MachineFault:
             remove_tree(folder)
             raise
 
-    def _forked(self, role: str, folder: Path, order: ForkOrder) -> Place:
+    def _forked(self, role: str, folder: Path, request: ForkRequest) -> PooledProcess:
         if role == "judge":
-            run, forker = self._warm[role].nested(order)
-            return Place(run, folder, order, forker)
-        return Place(self._warm[role].fork(order), folder, order)
+            process, forker = self._warm[role].nested(request)
+            return PooledProcess(process, folder, request, forker)
+        return PooledProcess(self._warm[role].fork(request), folder, request)
 
     def _folder(self) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=self._scratch))

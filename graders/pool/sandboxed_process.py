@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from graders.faults import MachineFault
-from graders.protocol.ending import Ended, Output
+from graders.protocol.ending import Ended, PrintedOutput
 from graders.protocol.frames import HEADER, Frame, FrameType, decode_body, read_header
 from graders.sandbox.disk import Disk
 
@@ -43,18 +43,18 @@ class Pipes:
 
 
 @dataclass(frozen=True)
-class Limit:
+class ResourceBounds:
     """What is watched from outside."""
 
     resident_bytes: int
     disk: Disk
 
 
-class Run:
+class SandboxedProcess:
     """One forked process, from its job to its end."""
 
     def __init__(
-        self, pidfd: int, pipes: Pipes, limit: Limit, *, reap: Callable[[], int], bury: Callable[[], None]
+        self, pidfd: int, pipes: Pipes, bounds: ResourceBounds, *, reap: Callable[[], int], bury: Callable[[], None]
     ) -> None:
         """
         Of a fork that waits for its job; the descriptors are ours from now on.
@@ -66,7 +66,7 @@ class Run:
             reap: wait for its end and give the wait status. Raises MachineFault.
             bury: let it be reaped later.
         """
-        self._pidfd, self._limit, self._reap, self._bury = pidfd, limit, reap, bury
+        self._pidfd, self._bounds, self._reap, self._bury = pidfd, bounds, reap, bury
         self._job, self._answer, self._output = pipes.job, pipes.answer, pipes.output
         # the fork server may live in a namespace where the process has another number
         self.process_id = process_id(pidfd)
@@ -79,7 +79,7 @@ class Run:
         self._cpu_until_s = math.inf
         self.check_time: Callable[[], None] | None = None  # looked at beside the deadline; raises Ended
         self._ended = self._heard = False
-        self._sink: Output | None = None
+        self._sink: PrintedOutput | None = None
         self._ready = select.poll()
         for one in (self._answer, self._output):
             self._ready.register(one, select.POLLIN)
@@ -104,12 +104,12 @@ class Run:
         poll.register(self._pidfd, select.POLLIN)
         return bool(poll.poll(wait_s * 1000))
 
-    def converse(self, order: Frame, *, deadline: float, output: Output | None = None) -> Frame:
+    def converse(self, request: Frame, *, deadline: float, output: PrintedOutput | None = None) -> Frame:
         """
         Send a frame and wait for the next one.
 
         Args:
-            order: for the run.
+            request: for the run.
             deadline: on the monotonic clock, in seconds.
             output: where to put what it prints meanwhile; None throws it away.
 
@@ -117,19 +117,19 @@ class Run:
             Ended: the time is up, a bound was passed, or the process is gone.
         """
         self._sink = output
-        self._push(memoryview(order.encode()), deadline)
+        self._push(memoryview(request.encode()), deadline)
         return self.listen(deadline=deadline, output=output)
 
-    def give(self, order: Frame) -> None:
+    def give(self, request: Frame) -> None:
         """Send what it is to do, before anything of a student's runs. Raises MachineFault."""
         try:
-            self.send(order, deadline=time.monotonic() + START_TIME_S)
+            self.send(request, deadline=time.monotonic() + START_TIME_S)
         except Ended as ended:
-            raise MachineFault(f"a run ended before its order ({ended.how})") from ended
+            raise MachineFault(f"a run ended before its job ({ended.how})") from ended
 
-    def send(self, order: Frame, *, deadline: float) -> None:
+    def send(self, request: Frame, *, deadline: float) -> None:
         """Send a frame without waiting for an answer. Raises Ended."""
-        self._push(memoryview(order.encode()), deadline)
+        self._push(memoryview(request.encode()), deadline)
 
     def _push(self, rest: memoryview, deadline: float) -> None:
         room = select.poll()
@@ -143,7 +143,7 @@ class Run:
             except BrokenPipeError:
                 raise self._gone() from None
 
-    def listen(self, *, deadline: float, output: Output | None = None) -> Frame:
+    def listen(self, *, deadline: float, output: PrintedOutput | None = None) -> Frame:
         """Wait for the next frame. Raises Ended."""
         self._sink = output
         buffer = bytearray()
@@ -199,7 +199,7 @@ class Run:
         except ValueError as fault:
             raise Ended("garbled") from fault
 
-    def _drain(self, output: Output | None) -> bool:
+    def _drain(self, output: PrintedOutput | None) -> bool:
         """
         Take what was printed; a full pipe must never hold a run up.
 
@@ -217,7 +217,7 @@ class Run:
                 output.add(part)
         return True
 
-    def _check(self, deadline: float, output: Output | None = None) -> None:
+    def _check(self, deadline: float, output: PrintedOutput | None = None) -> None:
         """The watch that a run cannot reach: time, memory and output, from outside. Raises Ended."""
         if time.monotonic() >= deadline:
             raise Ended("time")
@@ -226,27 +226,27 @@ class Run:
         if output is not None:
             output.check()
         with contextlib.suppress(OSError, ValueError):
-            if self.resident_bytes() > self._limit.resident_bytes:
+            if self.resident_bytes() > self._bounds.resident_bytes:
                 raise Ended("memory")
             if self._cpu_until_s < math.inf and self.cpu_s() > self._cpu_until_s:
                 raise Ended("cpu")
         self._check_disk()
 
     def _check_disk(self) -> None:
-        if not self._limit.disk.full(begun=self._heard):
+        if not self._bounds.disk.full(begun=self._heard):
             return
         # one that is just ending cannot be looked at either, and how it ended is what counts
-        if not (self._limit.disk.is_hidden and self._over(_LINGER_S)):
+        if not (self._bounds.disk.is_hidden and self._over(_LINGER_S)):
             raise Ended("disk")
 
     @property
     def written_in(self) -> Disk:
         """Where it writes."""
-        return self._limit.disk
+        return self._bounds.disk
 
     def written(self) -> bool:
         """Is there anything in its folder?"""
-        return self._limit.disk.used()
+        return self._bounds.disk.used()
 
     def resident_bytes(self, *, files: bool = True) -> int:
         """
@@ -287,7 +287,7 @@ class Run:
         try:
             self._cpu_until_s = self.cpu_s() + seconds
         except (OSError, ValueError, IndexError) as fault:
-            raise MachineFault("a run ended before its order") from fault
+            raise MachineFault("a run ended before its job") from fault
 
     def _gone(self) -> Ended:
         """It closed its pipe: it has ended or is about to; say how."""
@@ -307,7 +307,7 @@ class Run:
         for one in (self._job, self._answer, self._output, self._statm, self._stat, self._schedstat, self._pidfd):
             if one is not None:
                 os.close(one)
-        self._limit.disk.close()
+        self._bounds.disk.close()
         if wait:
             return self._reap()
         self._bury()

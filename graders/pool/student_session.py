@@ -1,7 +1,7 @@
 """
 Leading a student's run through its trials, from the trusted parent's side.
 
-The run has its order when this begins. Each trial is three steps, each with the time limit to itself: the student's
+The run has its job when this begins. Each trial is three steps, each with the time limit to itself: the student's
 code, the author's probe, the gradients. What is handed over goes on to the judge trial by trial.
 """
 
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from graders.faults import GraderFault
-from graders.pool.exercise_payloads import Brief
+from graders.pool.exercise_payloads import ExercisePayload
 from graders.pool.judge_pool import JUDGE_TIME_S
-from graders.pool.sandboxed_process import START_TIME_S, Run
+from graders.pool.sandboxed_process import START_TIME_S, SandboxedProcess
 from graders.pool.time_limit import TimeLimit
 from graders.pool.warm_process import JUDGE_PIPE_BYTES
-from graders.protocol.ending import Ended, Output
+from graders.protocol.ending import Ended, PrintedOutput
 from graders.protocol.frames import Frame, FrameType
 from graders.protocol.observation_schema import ObservationRefused
 from graders.reporting.plain_text import shown
 from graders.task import MAX_SOURCE_BYTES
-from graders.trials import TrialOrder
+from graders.trials import TrialRequest
 
 _AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
 _MORE_STEPS = 3  # the probe; and where that needs a graph that is gone, the student's code and the probe once more
@@ -32,9 +32,9 @@ _NET_TIMES = 12  # of the limit by the clock: past what `TimeLimit` allows
 class JudgingFailed(Exception):
     """A judge has not come to an outcome on what a student's run handed over."""
 
-    def __init__(self, told: str, *, how: str = "unjudged") -> None:
-        """`told`: for our log. `how`: unjudged | costly, as `Ended` has it."""
-        super().__init__(told)
+    def __init__(self, reason: str, *, how: str = "unjudged") -> None:
+        """`reason`: for our log. `how`: unjudged | costly, as `Ended` has it."""
+        super().__init__(reason)
         self.how = how
 
     @classmethod
@@ -45,10 +45,10 @@ class JudgingFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Observation:
+class TrialFrames:
     """What one run of a trial handed over."""
 
-    claim: Frame
+    observation: Frame
     gradients: Frame | None
     again: bool = False  # was it the same trial once more, with other numbers in the tables?
 
@@ -56,31 +56,31 @@ class Observation:
         """As the judge is told of it."""
         body = {
             "again": self.again,
-            "claim": self.claim.body,
-            "claim_bytes": len(self.claim.tensors),
+            "observation": self.observation.body,
+            "observation_bytes": len(self.observation.tensors),
             "gradients": self.gradients.body if self.gradients else None,
         }
-        tensors = self.claim.tensors + (self.gradients.tensors if self.gradients else b"")
-        return Frame(FrameType.TRIAL_CLAIM, body, tensors)
+        tensors = self.observation.tensors + (self.gradients.tensors if self.gradients else b"")
+        return Frame(FrameType.TRIAL_OBSERVATION, body, tensors)
 
 
 @dataclass
-class Handed:
+class SessionResult:
     """
     What a student's run hands over, on its way to the judge, and how the run ended.
 
-    Small claims are passed on at once, so that judging goes on beside the run; from the first that might not fit
+    Small observations are passed on at once, so that judging goes on beside the run; from the first that might not fit
     into the pipe on, all wait until the run is over, so that a slow judge never costs a student time.
     """
 
-    judge: Run | None = None
+    judge: SandboxedProcess | None = None
     failed: JudgingFailed | None = None
-    trials: list[list[Observation]] = field(default_factory=list)
+    trials: list[list[TrialFrames]] = field(default_factory=list)
     ended: Ended | None = None
     trial: int = 0  # the one at which it ended; 0 is the lesson's
     waiting: list[Frame] = field(default_factory=list)
 
-    def complete(self, observed: Observation) -> None:
+    def complete(self, observed: TrialFrames) -> None:
         """One trial is done, or as far as it came."""
         if observed.again:
             self.trials[-1].append(observed)
@@ -97,20 +97,27 @@ class Handed:
             for frame in self.waiting if self.failed is None else []:
                 self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
         except Ended as ended:
-            self.failed = JudgingFailed.by(ended, "took no more claims")
+            self.failed = JudgingFailed.by(ended, "took no more observations")
         self.waiting.clear()
 
 
-def converse(run: Run, brief: Brief, trials: list[TrialOrder], *, output: Output, judge: Run | None = None) -> Handed:
+def converse(
+    process: SandboxedProcess,
+    payload: ExercisePayload,
+    trials: list[TrialRequest],
+    *,
+    output: PrintedOutput,
+    judge: SandboxedProcess | None = None,
+) -> SessionResult:
     """
-    Lead a run, which has the order for the first of the trials, through all of them.
+    Lead a run, which has the job with the first of the trials, through all of them.
 
     Args:
-        run: the student's.
-        brief: of the exercise.
+        process: the student's.
+        payload: of the exercise.
         trials: to be run in this process, one after the other.
         output: where what it prints goes.
-        judge: the run that is told of each trial as soon as it is done.
+        judge: the process that is told of each trial as soon as it is done.
 
     Returns:
         What it handed over until it ended.
@@ -118,28 +125,28 @@ def converse(run: Run, brief: Brief, trials: list[TrialOrder], *, output: Output
     Raises:
         GraderFault: it ended before the student's code began.
     """
-    handed = Handed(judge)
-    _begin(run, output=output)
-    session = _Session(run, brief, output)
+    result = SessionResult(judge)
+    _begin(process, output=output)
+    session = _Session(process, payload, output)
     try:
         for number, trial in enumerate(trials):
-            handed.trial = number
-            _observe(session, trial, handed, following=trials[number + 1 : number + 2])
+            result.trial = number
+            _observe(session, trial, result, following=trials[number + 1 : number + 2])
     except Ended as ended:
-        handed.ended = ended
-    return handed
+        result.ended = ended
+    return result
 
 
-def _observe(session: "_Session", trial: TrialOrder, handed: Handed, *, following: list[TrialOrder]) -> None:
+def _observe(session: "_Session", trial: TrialRequest, result: SessionResult, *, following: list[TrialRequest]) -> None:
     """
     Lead a run through the trial that is under way, and set it on to the next.
 
     What was handed over is looked at while the run goes on with what comes next: whoever forges learns a seed from
     that, and is refused all the same. Raises Ended.
     """
-    claim = session.claim()
+    observation = session.observation()
     session.ask(trial)
-    session.check_claim(claim)
+    session.check_observation(observation)
     try:
         gradients = session.gradients()
         is_blind = gradients.body.get("again") is True
@@ -147,11 +154,11 @@ def _observe(session: "_Session", trial: TrialOrder, handed: Handed, *, followin
             session.begin(following)
         session.check_gradients(gradients)
     except Ended:
-        handed.complete(Observation(claim, None))
+        result.complete(TrialFrames(observation, None))
         raise
-    handed.complete(Observation(claim, gradients))
+    result.complete(TrialFrames(observation, gradients))
     if is_blind:
-        handed.complete(session.again())
+        result.complete(session.again())
         session.begin(following)
 
 
@@ -162,41 +169,41 @@ class _Session:
     What it is sent raises nothing: that it has ended is told, by Ended, to whoever waits for the answer.
     """
 
-    def __init__(self, run: Run, brief: Brief, output: Output) -> None:
-        self._run, self._output, self._schema = run, output, brief.schema
-        self._probes, self._limit_s = bool(brief.task.probe), brief.task.limits.wall_time_s
-        self._time = TimeLimit(run, self._limit_s)
+    def __init__(self, process: SandboxedProcess, payload: ExercisePayload, output: PrintedOutput) -> None:
+        self._process, self._output, self._schema = process, output, payload.schema
+        self._probes, self._limit_s = bool(payload.task.probe), payload.task.limits.wall_time_s
+        self._time = TimeLimit(process, self._limit_s)
         self._deadline = self._step()
         self._ended: Ended | None = None
-        self._shown: Output | None = output  # what the lesson's trial prints; of the others nothing is
-        run.check_time = self._time.check
+        self._shown: PrintedOutput | None = output  # what the lesson's trial prints; of the others nothing is
+        process.check_time = self._time.check
 
-    def begin(self, trials: list[TrialOrder]) -> None:
+    def begin(self, trials: list[TrialRequest]) -> None:
         """Set the run on to the next trial, if there is one."""
         for trial in trials:
             self._send(FrameType.TRIAL, {"trial": data(trial)})
 
-    def claim(self) -> Frame:
+    def observation(self) -> Frame:
         """What the trial that is under way made, of whatever form. Raises Ended."""
-        made = self._made(self._shown)
+        made = self._receive_observation(self._shown)
         self._shown = None
         return made
 
-    def _made(self, shown: Output | None) -> Frame:
+    def _receive_observation(self, shown: PrintedOutput | None) -> Frame:
         made = self._listen(shown)
         for _ in range(_MORE_STEPS if self._probes else 0):
             if made.type is FrameType.PROBING:
                 self._deadline = self._step()
                 made = self._listen(shown)
         self._output.check()
-        return _expect(made, FrameType.CLAIM)
+        return _expect(made, FrameType.OBSERVATION)
 
-    def check_claim(self, made: Frame) -> None:
+    def check_observation(self, made: Frame) -> None:
         """Is it of the form that a harness writes? Raises Ended."""
         with _honest():
-            self._schema.check_claim(made)
+            self._schema.check_observation(made)
 
-    def ask(self, trial: TrialOrder) -> None:
+    def ask(self, trial: TrialRequest) -> None:
         """Have the gradients taken for the trial's random cotangent."""
         self._send(FrameType.PROBE, {"seed": trial.seed})
 
@@ -209,28 +216,28 @@ class _Session:
         with _honest():
             self._schema.check_gradients(found, again=again)
 
-    def again(self) -> Observation:
+    def again(self) -> TrialFrames:
         """The same trial with other numbers in the tables. Raises Ended."""
         self._deadline = self._step()
-        claim = self._made(None)
+        observation = self._receive_observation(None)
         with _honest():
-            self._schema.check_claim(claim, again=True)
+            self._schema.check_observation(observation, again=True)
         self._deadline = self._step()
         found = self.gradients()
         self.check_gradients(found, again=True)
-        return Observation(claim, found, again=True)
+        return TrialFrames(observation, found, again=True)
 
     def _send(self, kind: FrameType, body: dict[str, Any]) -> None:
         self._deadline = self._step()
         try:
-            self._run.send(Frame(kind, body), deadline=self._deadline)
+            self._process.send(Frame(kind, body), deadline=self._deadline)
         except Ended as ended:
             self._ended = ended
 
-    def _listen(self, shown: Output | None) -> Frame:
+    def _listen(self, shown: PrintedOutput | None) -> Frame:
         if self._ended is not None:
             raise self._ended
-        return self._run.listen(deadline=self._deadline, output=shown)
+        return self._process.listen(deadline=self._deadline, output=shown)
 
     def _step(self) -> float:
         self._time.begin_step()
@@ -246,20 +253,20 @@ def _honest() -> Iterator[None]:
         raise Ended("garbled") from fault
 
 
-def _begin(run: Run, *, output: Output) -> None:
+def _begin(process: SandboxedProcess, *, output: PrintedOutput) -> None:
     """
     Until the walls are up and the starting code has run, whatever happens is ours or the author's.
 
     The output is the student's from the first byte: by the time the frame is read here, their code may have printed.
     """
     try:
-        _expect(run.listen(deadline=time.monotonic() + START_TIME_S, output=output), FrameType.READY)
+        _expect(process.listen(deadline=time.monotonic() + START_TIME_S, output=output), FrameType.READY)
     except Ended as ended:
-        told = shown(output.kept, cut=output.truncated)
-        raise GraderFault(f"a run ended before the student's code began ({ended.how}): {told}") from ended
+        reason = shown(output.kept, cut=output.truncated)
+        raise GraderFault(f"a run ended before the student's code began ({ended.how}): {reason}") from ended
 
 
-def data(trial: TrialOrder, *, silent: bool = False) -> dict[str, Any]:
+def data(trial: TrialRequest, *, silent: bool = False) -> dict[str, Any]:
     """
     What the student's process is told of a trial before its code has run on it: not the probe's seed.
 

@@ -18,7 +18,7 @@ Nothing is read as long as less than the limit has passed by the clock, which is
 import contextlib
 import time
 
-from graders.pool.sandboxed_process import Run
+from graders.pool.sandboxed_process import SandboxedProcess
 from graders.protocol.ending import Ended
 
 _WAITING_TIMES = 1.75
@@ -29,16 +29,16 @@ _PROCESS_CLOCK = 2  # of the kernel's clocks of a process, the one of the schedu
 class TimeLimit:
     """The limit of one run, step by step."""
 
-    def __init__(self, run: Run, limit_s: float) -> None:
+    def __init__(self, process: SandboxedProcess, limit_s: float) -> None:
         """
         The first step begins.
 
         Args:
-            run: whose.
+            process: whose.
             limit_s: of each step.
         """
-        self._run = run
-        self._clock = (~run.process_id << 3) | _PROCESS_CLOCK
+        self._process = process
+        self._clock = (~process.process_id << 3) | _PROCESS_CLOCK
         self._limit_s = limit_s
         self.begin_step()
 
@@ -67,5 +67,5 @@ class TimeLimit:
     def _starving_s(self) -> float:
         """0 where it cannot be told."""
         with contextlib.suppress(OSError, ValueError, IndexError):
-            return self._run.starved_s()
+            return self._process.starved_s()
         return 0.0

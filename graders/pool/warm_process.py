@@ -8,12 +8,12 @@ import os
 import signal
 import socket
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graders.faults import MachineFault
-from graders.pool.sandboxed_process import Limit, Pipes, Run, process_id
+from graders.pool.sandboxed_process import Pipes, ResourceBounds, SandboxedProcess, process_id
+from graders.protocol.fork_request import ForkRequest
 from graders.reporting import plain_text
 from graders.sandbox import bubblewrap, libraries, policy
 from graders.sandbox.disk import CountedFolder, Disk, SizedDisk
@@ -34,26 +34,6 @@ _ENVIRONMENT = {
     "HOME": "/nonexistent",
     "PYTHONUNBUFFERED": "1",
 }
-
-
-@dataclass(frozen=True)
-class ForkOrder:
-    """What a run is to be."""
-
-    scratch: Path  # its own folder
-    uid: int | None  # its own user, where we are root
-    memory_mib: int
-    wall_time_s: float
-
-    def message(self) -> dict[str, Any]:
-        """As the fork server reads it."""
-        return {
-            "do": "fork",
-            "scratch": str(self.scratch),
-            "uid": self.uid,
-            "memory_mib": self.memory_mib,
-            "wall_time_s": self.wall_time_s,
-        }
 
 
 def _command(role: str, socket_: int, scratch: Path, *, namespaces: bool, unsafe: bool) -> list[str]:
@@ -99,12 +79,12 @@ class Forker:
         self.resident = resident
         self.forks = 0
 
-    def fork(self, order: ForkOrder, *, nested: socket.socket | None = None) -> Run:
+    def fork(self, request: ForkRequest, *, nested: socket.socket | None = None) -> SandboxedProcess:
         """
         Start one run; it waits for its job behind its walls.
 
         Args:
-            order: what it is to be.
+            request: what it is to be.
             nested: the socket by which it will fork in its turn, if it may.
 
         Raises:
@@ -120,7 +100,7 @@ class Forker:
         given = [job_read, answer_write, output_write]
         try:
             more = [] if nested is None else [nested.fileno()]
-            reply, (pidfd, *root) = self._ask(order.message(), descriptors=[*given, *more])
+            reply, (pidfd, *root) = self._ask(request.to_json(), descriptors=[*given, *more])
         except MachineFault:
             for one in (job_write, answer_read, output_read):
                 os.close(one)
@@ -131,21 +111,21 @@ class Forker:
         pid = int(reply["pid"])
         if not root and isinstance(self._written, SizedDisk):
             root = [os.dup(self._written.root)]
-        written = SizedDisk(root[0]) if root else CountedFolder(order.scratch, process_id(pidfd), order.uid)
-        limit = Limit(self.resident + order.memory_mib * _MIB, written)
+        written = SizedDisk(root[0]) if root else CountedFolder(request.scratch, process_id(pidfd), request.uid)
+        bounds = ResourceBounds(self.resident + request.memory_mib * _MIB, written)
         pipes = Pipes(job_write, answer_read, output_read)
-        return Run(pidfd, pipes, limit, reap=lambda: self.reap(pid), bury=lambda: self.bury(pid))
+        return SandboxedProcess(pidfd, pipes, bounds, reap=lambda: self.reap(pid), bury=lambda: self.bury(pid))
 
-    def nested(self, order: ForkOrder) -> "tuple[Run, Forker]":
+    def nested(self, request: ForkRequest) -> "tuple[SandboxedProcess, Forker]":
         """Start one run that forks in its turn. Raises MachineFault."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
-                run = self.fork(order, nested=theirs)
+                process = self.fork(request, nested=theirs)
             except MachineFault:
                 ours.close()
                 raise
-        return run, Forker(ours, self.role, resident=self.resident, written=run.written_in)
+        return process, Forker(ours, self.role, resident=self.resident, written=process.written_in)
 
     def reap(self, pid: int) -> int:
         """The wait status of a run that has been killed or has ended. Raises MachineFault."""
@@ -161,11 +141,11 @@ class Forker:
         self._control.close()
 
     def _ask(
-        self, order: dict[str, Any], *, descriptors: list[int] | None = None, time_s: float = _ANSWER_TIME_S
+        self, request: dict[str, Any], *, descriptors: list[int] | None = None, time_s: float = _ANSWER_TIME_S
     ) -> tuple[dict[str, Any], list[int]]:
         try:
             self._control.settimeout(time_s)
-            socket.send_fds(self._control, [json.dumps(order).encode()], descriptors or [])
+            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors or [])
             message, received, _, _ = socket.recv_fds(self._control, 4096, 2)
         except OSError as fault:
             self._broken = True  # a late answer would be taken for that to the next question

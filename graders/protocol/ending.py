@@ -23,7 +23,7 @@ class Ended(Exception):
 
 
 @dataclass
-class Output:
+class PrintedOutput:
     """What a run printed, as far as it is kept."""
 
     keep_bytes: int

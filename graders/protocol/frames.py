@@ -28,13 +28,13 @@ class FrameType(IntEnum):
 
     JOB = 1  # parent -> run: what to do
     READY = 8  # run -> parent: walls are up, starting code has run; what happens from now on is the student's
-    CLAIM = 2  # student -> parent: what one trial made
+    OBSERVATION = 2  # student -> parent: what one trial made
     PROBE = 3  # parent -> student: seed of the random cotangent
     GRADIENTS = 4  # student -> parent: what the cotangent gave
     TRIAL = 5  # parent -> student: the next trial
-    TRIAL_CLAIM = 6  # parent -> judge: what the student's process handed over for one trial
+    TRIAL_OBSERVATION = 6  # parent -> judge: what the student's process handed over for one trial
     OUTCOME = 7  # judge -> parent
-    END = 9  # parent -> judge: no more claims come
+    END = 9  # parent -> judge: no more observations come
     COMPILE = 10  # parent -> judge: compile this exercise's texts, instead of a job
     PROBING = 12  # student -> parent: the next step of a trial begins, most often the author's probe
     LEFT = 13  # student -> parent: this line of the student's code ends the whole process at once

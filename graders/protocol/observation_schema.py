@@ -7,8 +7,8 @@ it here, once, before it is passed on and before anything is made of it: plain J
 tensors (safetensors), no numbers of theirs. Three rules make the rest of the way safe:
 
 - Nothing is optional that a harness always writes, and nothing is there that it never writes: names, kinds and pairs
-  are those that were asked for, a tensor is listed exactly where the facts say that its numbers were read, and both say
-  the same shape and type. What differs was not written by a harness.
+  are those that were asked for, a tensor is listed exactly where the description says that its numbers were read, and
+  both say the same shape and type. What differs was not written by a harness.
 - Whatever could later be allocated, counted through, multiplied or printed has a bound here, by itself and, where many
   make it large, in sum: axes, sizes, the product of sizes, leaves, entries, texts, whole numbers (64 bits).
 - A harness keeps within these bounds by itself (`graders.student.observation`): an honest program that makes more gets
@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graders.protocol.frames import Frame, decode_body
+from graders.task import StudentPart
 
 MAX_AXES = 16
 MAX_SIZE = (1 << 31) - 1  # of one axis
@@ -70,22 +71,22 @@ class ObservationRefused(ValueError):
 class ObservationSchema:
     """The form of all observations of one exercise."""
 
-    def __init__(self, order: Mapping[str, Any]) -> None:
-        """`order`: what a student's process is told of the exercise, as `Task.student_part` gives it."""
-        self._outputs = [one["name"] for one in order["outputs"]]
-        self._inputs = list(order["inputs"])
-        self._calls = bool(order.get("calls"))
-        self._pairs = {f"{of}>{to}" for of, to in order["gradients"]}
+    def __init__(self, part: StudentPart) -> None:
+        """`part`: what a student's process is told of the exercise."""
+        self._outputs = [name for name, _ in part.outputs]
+        self._inputs = list(part.inputs)
+        self._calls = part.calls
+        self._pairs = {f"{of}>{to}" for of, to in part.gradients}
 
-    def check_claim(self, frame: Frame, *, again: bool = False) -> None:
+    def check_observation(self, frame: Frame, *, again: bool = False) -> None:
         """What one trial made; `again`: with other numbers in its tables. Raises ObservationRefused."""
         try:
             body = dict(frame.body)
             if again:
-                _texts(body.pop("late"), most=MAX_LATE, each=lambda one: _texts(one, most=2, each=_NAME))
-            self._claim(body, _listed(frame.tensors, max_bytes=MAX_TENSORS_BYTES))
+                _listing(body.pop("late"), most=MAX_LATE, each=lambda one: _listing(one, most=2, each=_NAME))
+            self._observation(body, _listed(frame.tensors, max_bytes=MAX_TENSORS_BYTES))
         except (ValueError, TypeError, KeyError, AttributeError) as fault:
-            raise ObservationRefused(f"not a claim: {fault!r:.200}") from fault
+            raise ObservationRefused(f"not an observation: {fault!r:.200}") from fault
 
     def check_gradients(self, frame: Frame, *, again: bool = False) -> None:
         """The gradients of one trial; `again` as above, and then there is no third time. Raises ObservationRefused."""
@@ -101,21 +102,21 @@ class ObservationSchema:
         except (ValueError, TypeError, KeyError, AttributeError) as fault:
             raise ObservationRefused(f"not gradients: {fault!r:.200}") from fault
 
-    def _claim(self, body: dict[str, Any], listed: Listed) -> None:
+    def _observation(self, body: dict[str, Any], listed: Listed) -> None:
         asked = {"calls"} if self._calls else set()
         _fields(body, {"outputs", "inputs", "fault", "probed", "exited", "printed", "defined", *asked})
-        _texts(body.get("calls", []), most=MAX_CALLS, each=_NAME)
+        _listing(body.get("calls", []), most=MAX_CALLS, each=_NAME)
         outputs, inputs, fault = body["outputs"], body["inputs"], body["fault"]
         _require(list(outputs) == self._outputs and list(inputs) == self._inputs, "other names than those asked for")
         named = [*outputs.items(), *inputs.items()]
         if fault is not None:
             _fault(fault, more={"operands"})
             _mapping(fault["operands"], most=MAX_OPERANDS)
-            named += [(f"{_OPERAND}{name}", facts) for name, facts in fault["operands"].items()]
-        for _, facts in named:
-            _facts(facts)
+            named += [(f"{_OPERAND}{name}", description) for name, description in fault["operands"].items()]
+        for _, description in named:
+            _description(description)
         _agree(named, listed)
-        leaves = [leaf for facts in outputs.values() for leaf in facts.get("leaves", ())]
+        leaves = [leaf for description in outputs.values() for leaf in description.get("leaves", ())]
         _require(sum(math.prod(leaf["shape"]) for leaf in leaves) <= MAX_LEAVES_ELEMENTS, "leaves too large in sum")
         _mapping(body["probed"], most=MAX_PROBED)
         for one in body["probed"].values():
@@ -125,7 +126,7 @@ class ObservationSchema:
             _line(body["exited"]["line"])
             _text(MAX_CODE_CHARS)(body["exited"]["code"])
         _text(MAX_PRINTED_CHARS)(body["printed"])
-        _texts(body["defined"], most=MAX_FUNCTIONS, each=lambda one: _texts(one, most=1 + len(outputs), each=_NAME))
+        _listing(body["defined"], most=MAX_FUNCTIONS, each=lambda one: _listing(one, most=1 + len(outputs), each=_NAME))
 
 
 def _require(holds: bool, what: str) -> None:  # noqa: FBT001  the one thing it is about
@@ -145,7 +146,7 @@ def _mapping(value: Any, *, most: int) -> None:  # noqa: ANN401
         _NAME(name)
 
 
-def _texts(value: Any, *, most: int, each: Rule) -> None:  # noqa: ANN401
+def _listing(value: Any, *, most: int, each: Rule) -> None:  # noqa: ANN401
     _require(type(value) is list and len(value) <= most, "more entries than a harness writes")
     for one in value:
         each(one)
@@ -201,7 +202,7 @@ def _sizes(value: Any) -> None:  # noqa: ANN401
 
 
 def _leaves(value: Any) -> None:  # noqa: ANN401
-    _texts(value, most=MAX_LEAVES, each=_leaf)
+    _listing(value, most=MAX_LEAVES, each=_leaf)
 
 
 def _leaf(value: Any) -> None:  # noqa: ANN401
@@ -248,7 +249,7 @@ def _line(value: Any) -> None:  # noqa: ANN401
 _NAME, _COUNT, _STEP = _text(MAX_NAME_CHARS), _whole(MAX_SIZE), _whole(MAX_MEMORY_STEP)
 _LISTED_DTYPE = _one_of(tuple(DTYPES))
 _ABOUT = {"dtype", "shape", "data_offsets"}
-_FACTS: Mapping[str, Rule] = {
+_DESCRIPTION: Mapping[str, Rule] = {
     "kind": _one_of(_KINDS),
     "type": _NAME,
     "via": _one_of(_VIAS),
@@ -268,39 +269,48 @@ _FAULT: Mapping[str, Rule] = {
     "line": _line,
     "parsed": _truth,
     "code": _text(MAX_CODE_CHARS),
-    "targets": lambda value: _texts(value, most=MAX_TARGETS, each=_NAME),
+    "targets": lambda value: _listing(value, most=MAX_TARGETS, each=_NAME),
     "on_self": _truth,
 }
 _READ = {"shape", "dtype", "requires_grad", "storage"}  # there together, if the numbers were read
 
 
-def _facts(facts: Any) -> None:  # noqa: ANN401
+def _description(description: Any) -> None:  # noqa: ANN401
     """What is said of the value under one name."""
-    _require(type(facts) is dict and facts.keys() <= _FACTS.keys(), "other facts than a harness writes")
-    for name, value in facts.items():
-        _FACTS[name](value)
-    kind = facts["kind"]
+    _require(
+        type(description) is dict and description.keys() <= _DESCRIPTION.keys(), "other fields than a harness writes"
+    )
+    for name, value in description.items():
+        _DESCRIPTION[name](value)
+    kind = description["kind"]
     if kind == "missing":
-        _fields(facts, {"kind"})
-    _require(("value" in facts) == (kind == "value"), "a value that is none")
-    if "storage" in facts:
-        _require(kind not in ("missing", "value") and facts.keys() >= _READ and "refused" not in facts, "read or not?")
-    if "leaves" in facts:
-        _require(kind == "table" and "storage" in facts, "leaves of what is no table")
+        _fields(description, {"kind"})
+    _require(("value" in description) == (kind == "value"), "a value that is none")
+    if "storage" in description:
+        _require(
+            kind not in ("missing", "value") and description.keys() >= _READ and "refused" not in description,
+            "read or not?",
+        )
+    if "leaves" in description:
+        _require(kind == "table" and "storage" in description, "leaves of what is no table")
 
 
-def _fault(facts: Any, *, more: frozenset[str] | set[str] = frozenset()) -> None:  # noqa: ANN401
+def _fault(description: Any, *, more: frozenset[str] | set[str] = frozenset()) -> None:  # noqa: ANN401
     """An exception."""
-    _fields(facts, {*_FAULT, *more})
+    _fields(description, {*_FAULT, *more})
     for name, rule in _FAULT.items():
-        rule(facts[name])
+        rule(description[name])
 
 
 def _agree(named: list[tuple[str, Any]], listed: Listed) -> None:
-    """The tensors are just those whose numbers were read, of the type and shape that the facts say."""
+    """The tensors are just those whose numbers were read, of the type and shape that the description says."""
     # of an input that is an output too, what was looked at last is listed
-    read = {name: (facts["dtype"], tuple(facts["shape"])) for name, facts in named if "storage" in facts}
-    _require(read == listed, "the tensors are not those that the facts speak of")
+    read = {
+        name: (description["dtype"], tuple(description["shape"]))
+        for name, description in named
+        if "storage" in description
+    }
+    _require(read == listed, "the tensors are not those that the descriptions speak of")
 
 
 def _listed(packed: bytes, *, max_bytes: int) -> Listed:

@@ -2,7 +2,7 @@
 From what a judge says and how a run ended to a Report: the trusted half of the verdict.
 
 A judge runs an author's texts over a student's numbers, so what it says may have come from either. It is read strictly
-(`findings`): each field of its kind, checks and names those of the exercise. The word for it is found here, and all
+(`read_outcome`): each field of its kind, checks and names those of the exercise. The word for it is found here, and all
 is bounded before anybody stores it: texts are cut, and if the whole is still too long, first what the student
 printed, then the printed check, then all texts alike.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from graders.faults import MAX_AUTHOR_FAULTS, AuthorFault
-from graders.protocol.ending import Ended, Output
+from graders.protocol.ending import Ended, PrintedOutput
 from graders.protocol.observation_schema import MAX_AXES, MAX_SIZE
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
 from graders.reporting.plain_text import plain, shown
@@ -32,12 +32,12 @@ _SYNTAX = "syntax"  # the misconception that every exercise has
 _Part = TypeVar("_Part")
 
 
-class FindingsRefused(ValueError):
+class OutcomeRefused(ValueError):
     """What a judge said is not of the form agreed on."""
 
 
 @dataclass(frozen=True)
-class Findings:
+class JudgeOutcome:
     """What a judge found, or nothing where there was nothing to look at."""
 
     checks: tuple[CheckResult, ...] = ()
@@ -47,27 +47,27 @@ class Findings:
     report: str = ""
     raised: bool = False
     memory: bool = False
-    refused: bool = False  # the claim was not one
+    refused: bool = False  # the observation was not one
     again: tuple[int, ...] = ()  # fresh trials that are to be run in a process of their own
     author_faults: tuple[AuthorFault, ...] = ()  # never part of a report
 
 
 @dataclass(frozen=True)
-class Run:
+class Execution:
     """How a student's run ended, what it printed, and how long it took."""
 
     ended: Ended | None
-    output: Output
+    output: PrintedOutput
     timing: Timing
     trial: int = 0  # the one at which it ended; 0 is the lesson's
 
 
-def findings(task: Task, outcome: dict[str, Any]) -> Findings:
-    """Read a judge's outcome. Raises FindingsRefused."""
+def read_outcome(task: Task, outcome: dict[str, Any]) -> JudgeOutcome:
+    """Read a judge's outcome. Raises OutcomeRefused."""
     if outcome.get("refused") is True:
-        return Findings(refused=True)
+        return JudgeOutcome(refused=True)
     try:
-        read = Findings(
+        read = JudgeOutcome(
             checks=tuple(_typed(CheckResult, one) for one in _list(outcome["checks"], most=len(task.checks))),
             misconception=_typed(Misconception, outcome["misconception"]) if outcome["misconception"] else None,
             error=_typed(StudentError, outcome["error"]) if outcome["error"] else None,
@@ -79,20 +79,20 @@ def findings(task: Task, outcome: dict[str, Any]) -> Findings:
             again=tuple(map(_whole, _list(outcome["again"], most=task.fresh_trials))),
         )
     except (TypeError, ValueError, KeyError, AttributeError) as fault:
-        raise FindingsRefused("the judge's outcome is not of the form agreed on") from fault
+        raise OutcomeRefused("the judge's outcome is not of the form agreed on") from fault
     if [one.id for one in read.checks] != [check.id for check in task.checks]:
-        raise FindingsRefused("the judge's outcome is about other checks than the exercise's")
+        raise OutcomeRefused("the judge's outcome is about other checks than the exercise's")
     if not set(read.again) <= set(range(1, 1 + task.fresh_trials)):
-        raise FindingsRefused("the judge's outcome asks for trials that there are none")
+        raise OutcomeRefused("the judge's outcome asks for trials that there are none")
     tags = {_SYNTAX, *(one.tag for one in task.wrong)}
     if read.misconception is not None and read.misconception.tag not in tags:
-        raise FindingsRefused("the judge's outcome names a misconception that the exercise does not know")
+        raise OutcomeRefused("the judge's outcome names a misconception that the exercise does not know")
     if not {one.name for one in read.tensors} <= {one.shown or one.name for one in task.outputs}:
-        raise FindingsRefused("the judge's outcome is about other tensors than the exercise's")
+        raise OutcomeRefused("the judge's outcome is about other tensors than the exercise's")
     return read
 
 
-def judged(task: Task, run: Run, found: Findings, *, seed: str) -> Report:
+def judged(task: Task, run: Execution, found: JudgeOutcome, *, seed: str) -> Report:
     """The report on a submission."""
     ended = Ended("garbled") if found.refused else run.ended
     verdict = verdict_of(ended, error=found.raised, memory=found.memory, checks=list(found.checks))
@@ -115,7 +115,7 @@ def judged(task: Task, run: Run, found: Findings, *, seed: str) -> Report:
     )
 
 
-def unjudged(task: Task, run: Run, fault: dict[str, Any] | None) -> Report:
+def unjudged(task: Task, run: Execution, fault: dict[str, Any] | None) -> Report:
     """The report on a run that is not judged. `fault` is the student's own word, without a judge's explanation."""
     error = _own_error(fault) if fault is not None else None
     memory = fault is not None and fault["memory"] is True
@@ -280,6 +280,6 @@ def _own_error(fault: dict[str, Any]) -> StudentError:
     return StudentError(plain(fault["type"]), plain(fault["message"]), fault["line"], explanation="")
 
 
-def text(output: Output) -> str:
+def text(output: PrintedOutput) -> str:
     """What was printed, made printable."""
     return shown(output.kept, cut=output.truncated)

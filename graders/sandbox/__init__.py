@@ -9,18 +9,18 @@ Processes. The trusted parent (a slot of the worker) has two warm processes ("zy
 one thread, no secret, and neither ever runs a student's or an author's line. For each submission
 a fork of the first is made, mostly ahead of time; for each exercise one of the second, which opens it
 and is forked again for each submission (`graders.pool.judge_pool`). A fork raises its walls
-(`graders.sandbox.walls`), runs a sample of ours to touch the pages it will need
-(`graders.student.warmup`), and only then reads its order. So a run can never lower what was there
+(`graders.sandbox.layers`), runs a sample of ours to touch the pages it will need
+(`graders.student.warmup`), and only then reads its job. So a run can never lower what was there
 before its first byte, and what a judge knows is not in any student's memory, not even as a page
 shared with the parent.
 
 Pipes. Parent and zygote speak over one socket, which every fork closes first. A run has five
-descriptors (`descriptors`): /dev/null, one pipe for what it prints, one for its orders, one for its
+descriptors (`descriptors`): /dev/null, one pipe for what it prints, one for its job, one for its
 frames, and Landlock's rules until they are in force. Frames are bounded by their header before a
 byte of them is read (`graders.protocol.frames`); what is inside is opened by the judge alone, behind its own
 walls, and what the judge says is read field by field by the parent (`graders.grader`).
 
-Texts. An author's texts are compiled once, by a judge's run of its own that is given the exercise
+Code cache. An author's texts are compiled once, by a judge's run of its own that is given the exercise
 and nothing else (`graders.judge.compilation`). The parent keeps what it hands over as bytes, and only
 later runs of the same exercise open them, behind their walls: no warm process ever does, and a
 student's run is sent no more than the starting code and the probe, which it has to run anyway.
@@ -57,7 +57,7 @@ Why not fewer
 -------------
 
 Seccomp cannot look at paths; Landlock cannot stop ioctl, signals, sockets of all kinds or CPU;
-rlimits count per process and not per deed, and none of them bounds wall time or files. A user of
+rlimits count per process and not per action, and none of them bounds wall time or files. A user of
 its own does nothing against the kernel; namespaces alone leave the whole system call table open.
 Each is there for what the others cannot do, and where two do the same (files: Landlock,
 bubblewrap, identity), one of them may be missing on a machine and nothing is open.
@@ -65,7 +65,7 @@ bubblewrap, identity), one of them may be missing on a machine and nothing is op
 Order: limits and user before Landlock, for they need no file; PDEATHSIG again after the user,
 which clears it; seccomp last, since it forbids the calls that raise the others.
 
-What it costs: `benchmarks/walls.py` prints it wall by wall. All together are about 2.5 ms, and none
+What it costs: `benchmarks/sandbox_layers.py` prints it wall by wall. All together are about 2.5 ms, and none
 is over 1 ms: Landlock's rules are kept open and seccomp's program compiled in the zygote, so that a
 run only names its folder and its process id. A session of its own (setsid) was dropped: the kernel
 takes 2 ms to make one, and a process group does what we want of it.
@@ -76,5 +76,5 @@ of it, nor an author's text. After a run that did not end cleanly the zygote mus
 if it does not, or has died, or has made 5000 forks, it is replaced (`graders.pool.process_pool`).
 
 Required are seccomp and Landlock; `graders.self_test` tries all of it in a real run before a worker
-grades the first submission, and the worker refuses to go on if a deed gets through.
+grades the first submission, and the worker refuses to go on if an action gets through.
 """

@@ -4,7 +4,7 @@ import fcntl
 import os
 from collections.abc import Sequence
 
-INLET = 3  # the parent's orders come in here
+INLET = 3  # the parent's frames come in here
 OUTLET = 4  # the one way out for frames
 RULESETS = (5, 6)  # Landlock's, closed as soon as they are in force
 _OUT_OF_THE_WAY = 32  # above all that are wanted, and below what a run may have at all

@@ -29,7 +29,7 @@ _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 _NOT_PYTHONS = {"site-packages", "dist-packages", "test", "idlelib", "ensurepip", "turtledemo", "__pycache__"}
 _SYSTEM_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _OF_THE_MACHINE = "*-linux-*"  # Debian's folders for libraries of one architecture
-_FACTS = ("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/usr/lib/locale")
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/usr/lib/locale")
 
 
 @lru_cache(maxsize=1)
@@ -102,7 +102,7 @@ def system_libraries() -> list[Path]:
     """Shared libraries, of the system and of Python, and what the loader and the C library look for."""
     folders = {Path(one).resolve() for one in (*_SYSTEM_FOLDERS, f"{sys.base_prefix}/lib") if Path(one).is_dir()}
     found = [path for folder in sorted(folders) for path in _libraries(folder)]
-    return [*found, *(Path(one) for one in _FACTS if Path(one).exists())]
+    return [*found, *(Path(one) for one in _SYSTEM_FILES if Path(one).exists())]
 
 
 def _libraries(folder: Path) -> Iterable[Path]:

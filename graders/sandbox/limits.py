@@ -25,12 +25,12 @@ def footprint() -> Footprint:
     return Footprint(address_space=pages[0] * PAGE, data=pages[5] * PAGE, resident=pages[1] * PAGE)
 
 
-def apply(*, held: Footprint, memory_mib: int, cpu_s: int, own_user: bool) -> None:
+def apply(*, footprint: Footprint, memory_mib: int, cpu_s: int, own_user: bool) -> None:
     """
     Bound this process.
 
     Args:
-        held: the warm process's own size; the budget comes on top of it.
+        footprint: the warm process's own size; the budget comes on top of it.
         memory_mib: heap and private maps the run may add.
         cpu_s: CPU seconds, a net under the parent's wall time.
         own_user: will the run be a user of its own? Only then can its threads be counted by the kernel: the
@@ -39,9 +39,9 @@ def apply(*, held: Footprint, memory_mib: int, cpu_s: int, own_user: bool) -> No
     budget = memory_mib * MIB
     bounds = {
         resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
-        resource.RLIMIT_DATA: (held.data + budget, held.data + budget),
+        resource.RLIMIT_DATA: (footprint.data + budget, footprint.data + budget),
         # shared maps are not in DATA; leave room for threads' stacks, which are reserved, not used
-        resource.RLIMIT_AS: (held.address_space + 2 * budget, held.address_space + 2 * budget),
+        resource.RLIMIT_AS: (footprint.address_space + 2 * budget, footprint.address_space + 2 * budget),
         resource.RLIMIT_FSIZE: (FILE_BYTES, FILE_BYTES),
         resource.RLIMIT_NOFILE: (64, 64),
         resource.RLIMIT_CORE: (0, 0),

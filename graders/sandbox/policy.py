@@ -32,7 +32,7 @@ TIME = (
     "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times",
     "setitimer", "getitimer", "alarm", "pause",
 )  # fmt: skip
-FACTS = (
+PROCESS_INFO = (
     "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "getgroups", "getpgrp", "getsid",
     "uname", "sysinfo", "getrusage", "getrandom", "getrlimit", "getpriority", "getcpu", "capget",
 )  # fmt: skip
@@ -46,7 +46,7 @@ SIGNALS = ("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "s
 _TCGETS, _FIOCLEX, _FIONCLEX, _FIONREAD, _FIONBIO = 0x5401, 0x5451, 0x5450, 0x541B, 0x5421
 _FCNTL_COMMANDS = (0, 1, 2, 3, 4, 1030)  # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC: no locks, no SETOWN
 _AF_UNIX, _SOCK_STREAM, _SOCK_TYPE, _SOL_SOCKET = 1, 1, 0xF, 1
-_SOCKET_FACTS = (3, 4, 7, 8, 30, 38, 39)  # SO_TYPE, ERROR, SNDBUF, RCVBUF, ACCEPTCONN, PROTOCOL, DOMAIN
+_SOCKET_OPTIONS = (3, 4, 7, 8, 30, 38, 39)  # SO_TYPE, ERROR, SNDBUF, RCVBUF, ACCEPTCONN, PROTOCOL, DOMAIN
 _MAP_PRIVATE, _MAP_SHARED, _MAP_KIND, _MAP_ANONYMOUS = 2, 1, 0xF, 0x20
 _PAGE_BYTES = 4096
 _PR_SET_NAME, _PR_GET_NAME, _PR_GET_NO_NEW_PRIVS = 15, 16, 39
@@ -64,7 +64,7 @@ def compile_filter(*, forks: bool = False) -> bytes:
         OSError: libseccomp is missing or too old.
     """
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
-    for name in (*FILES, *MEMORY, *THREADS, *TIME, *FACTS, *EVENTS, *PAIRS, *SIGNALS):
+    for name in (*FILES, *MEMORY, *THREADS, *TIME, *PROCESS_INFO, *EVENTS, *PAIRS, *SIGNALS):
         rules.add_rule(pyseccomp.ALLOW, name)
     _allow_when_narrow(rules, own_pid_only=not forks)
     if forks:
@@ -112,7 +112,7 @@ def _allow_pairs(rules: pyseccomp.SyscallFilter) -> None:
     kind = (pyseccomp.Arg(0, equal, _AF_UNIX), pyseccomp.Arg(1, masked, _SOCK_TYPE, _SOCK_STREAM))
     rules.add_rule(pyseccomp.ALLOW, "socketpair", *kind)
     rules.add_rule(pyseccomp.ALLOW, "sendto", pyseccomp.Arg(4, equal, 0))  # without an address
-    for fact in _SOCKET_FACTS:
+    for fact in _SOCKET_OPTIONS:
         rules.add_rule(
             pyseccomp.ALLOW, "getsockopt", pyseccomp.Arg(1, equal, _SOL_SOCKET), pyseccomp.Arg(2, equal, fact)
         )

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 import torch
 
 from graders.student.main_module import FILE
-from graders.student.streams import Streams
+from graders.student.streams import OutputStreams
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; str.splitlines knows more ends than that
 _MESSAGE_CHARS = 2000
@@ -36,7 +36,7 @@ Exit = dict[str, Any]  # line and text of the statement that ended the code earl
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramResult:
     """How a program and the probe after it ended."""
 
     fault: Fault | None  # of the student's code
@@ -61,7 +61,7 @@ class Program:
         self._leaving = leaving
         self._code: types.CodeType | None = None
         self._fault: Fault | None = None
-        self.streams = Streams(shown_bytes=0)
+        self.streams = OutputStreams(shown_bytes=0)
         self.exited: Exit | None = None
         source = source.removeprefix("\ufeff")  # some editors begin a file with a byte-order mark
         self.source = source
@@ -89,7 +89,7 @@ class Program:
         self.exited = None
         if self._code is None:
             return self._fault
-        self.streams = Streams(shown_bytes=shown_bytes)
+        self.streams = OutputStreams(shown_bytes=shown_bytes)
         self.streams.install()
         try:
             with self.exits():
@@ -127,8 +127,8 @@ class Program:
     def _unparsed(self, fault: BaseException) -> Fault:
         line = fault.lineno if isinstance(fault, SyntaxError) else None
         text = fault.msg if isinstance(fault, SyntaxError) else text_of(fault)
-        told: Fault = {"line": line, "parsed": False, "targets": [], "code": self._line(line), "on_self": False}
-        return {**_described(fault, text), **told}
+        description: Fault = {"line": line, "parsed": False, "targets": [], "code": self._line(line), "on_self": False}
+        return {**_described(fault, text), **description}
 
     def _exit(self, end: SystemExit, trace: types.TracebackType | None) -> None:
         """`exit()` is the end of the program; a text or a number other than 0 is still only a message."""
@@ -143,13 +143,13 @@ class Program:
         own = _own_frames(trace)
         line = own[-1][1] if own else None
         operands: dict[str, torch.Tensor] = {}
-        on_self = bool(own) and isinstance(fault, NameError) and _held_by_self(own[-1][0].tb_frame, fault)
+        on_self = bool(own) and isinstance(fault, NameError) and _is_attribute_of_self(own[-1][0].tb_frame, fault)
         while trace is not None:
             operands = _operands(trace.tb_frame) or operands
             trace = trace.tb_next
         targets = self._targets(own[0][0] if own else None)
-        told = {"line": line, "parsed": True, "targets": targets, "code": self._line(line), "on_self": on_self}
-        return {**_described(fault, text_of(fault)), **told, "operands": operands}
+        description = {"line": line, "parsed": True, "targets": targets, "code": self._line(line), "on_self": on_self}
+        return {**_described(fault, text_of(fault)), **description, "operands": operands}
 
     def _line(self, number: int | None) -> str:
         known = number is not None and 0 < number <= len(self._lines)
@@ -174,11 +174,11 @@ def _own_frames(trace: types.TracebackType | None) -> list[tuple[types.Traceback
     return found
 
 
-def _held_by_self(frame: types.FrameType, fault: NameError) -> bool:
+def _is_attribute_of_self(frame: types.FrameType, fault: NameError) -> bool:
     """Is what was looked for a thing that `self` holds?"""
     try:
-        held = vars(frame.f_locals["self"])
-        parts = [held, *(held.get(part) or {} for part in ("_parameters", "_buffers", "_modules"))]
+        attributes = vars(frame.f_locals["self"])
+        parts = [attributes, *(attributes.get(part) or {} for part in ("_parameters", "_buffers", "_modules"))]
         return any(fault.name in part for part in parts)
     except Exception:  # noqa: BLE001  no `self`, or a student's own idea of one
         return False
@@ -200,7 +200,7 @@ _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 def targets_at(tree: ast.Module, line: int, column: int | None) -> list[str]:
     """
-    The names assigned by the innermost statement at a place; of `a, b = f(), g()` only the one concerned.
+    The names assigned by the innermost statement at a source location; of `a, b = f(), g()` only the one concerned.
 
     Args:
         tree: the program.
@@ -239,8 +239,8 @@ def _operands(frame: types.FrameType) -> dict[str, torch.Tensor]:
     """The tensors that a failing function of torch was given: for `F.embedding`, ids and table."""
     if not frame.f_code.co_filename.endswith("/torch/nn/functional.py"):
         return {}
-    held = {name: value for name, value in frame.f_locals.items() if type(value) in _TENSORS}
-    return dict(list(held.items())[:4])
+    operands = {name: value for name, value in frame.f_locals.items() if type(value) in _TENSORS}
+    return dict(list(operands.items())[:4])
 
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)

@@ -1,5 +1,5 @@
 """
-What a student's process does from its first moment: rehearse while there is time, then run what is ordered.
+What a student's process does from its first moment: warm up while there is time, then run its job.
 
 `graders.student.session` is what happens with the student's code.
 """
@@ -14,22 +14,23 @@ import numpy as np
 import torch
 import torch._dynamo  # seconds, which the first optimiser or checkpoint of a run would take else
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.protocol import frames
 from graders.protocol.frames import Frame, FrameType
 from graders.student import execution, warmup
 from graders.student.process_state import ProcessState
-from graders.student.session import StudentRun
+from graders.student.session import StudentSession
+from graders.task import StudentPart
 
-_REHEARSALS = 10  # Python takes eight to know that a piece of code is hot
+_WARM_UP_ROUNDS = 10  # Python takes eight to know that a piece of code is hot
 
 
 def warm_up() -> None:
     """Do once what every run would do at first: fewer pages to copy, no file to read behind the walls."""
     torch.set_num_threads(1)
     _seed_only_what_is_there()
-    for _ in range(_REHEARSALS):
-        warmup.rehearse()
+    for _ in range(_WARM_UP_ROUNDS):
+        warmup.run_sample()
     np.zeros(2)
     torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]).zero_grad()
 
@@ -54,13 +55,13 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     gc.disable()  # but while the student's code runs
     torch.get_num_threads()  # as torch itself wants it done in a fork
     if not frames.waiting(inlet):
-        warmup.rehearse()
+        warmup.run_sample()
     random.seed()
     torch.default_generator.manual_seed(int.from_bytes(os.urandom(7), "little"))
     sys.argv = ["main.py"]
     sys.orig_argv = ["python", "main.py"]
     state = ProcessState()
-    order = frames.receive(inlet)
+    job = frames.receive(inlet)
 
     def ready() -> None:
         frames.send(outlet, Frame(FrameType.READY, {}))
@@ -73,11 +74,13 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
         frames.send(outlet, Frame(FrameType.LEFT, {"line": line}))
 
     def compiled() -> execution.Program:
-        return execution.Program(order.body["source"], leaving=leaving)
+        return execution.Program(job.body["source"], leaving=leaving)
 
-    texts = Texts(order.tensors)
-    run = StudentRun(order.body, compiled, ready=ready, probing=probing, texts=texts, state=state)
-    trial: dict[str, Any] | None = order.body["trial"]
+    code_cache = CodeCache(job.tensors)
+    run = StudentSession(
+        StudentPart.from_json(job.body), compiled, ready=ready, probing=probing, code_cache=code_cache, state=state
+    )
+    trial: dict[str, Any] | None = job.body["trial"]
     while trial is not None:
         frames.send(outlet, run.execute(trial))
         run.look_for_blind()

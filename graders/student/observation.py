@@ -1,5 +1,5 @@
 """
-What a student's process hands over: plain facts and plain bytes about the names it was to make.
+What a student's process hands over: plain descriptions and plain bytes about the names it was to make.
 
 Each value is looked at by its exact type, before the student's own methods could say otherwise, and
 its size is bounded before a byte is copied: what is handed over keeps within `graders.protocol.observation_schema`.
@@ -37,8 +37,9 @@ from graders.protocol.observation_schema import (
     MAX_VALUE_ENTRIES,
 )
 from graders.student import execution
-from graders.student.execution import Ended
+from graders.student.execution import ProgramResult
 from graders.student.main_module import FILE
+from graders.task import StudentPart
 
 _MAX_NODES = 1000  # of a graph, looked through for leaves
 _NO_VALUE = object()
@@ -51,16 +52,18 @@ _NAMED_DTYPES = {
     torch.uint8: "uint8", torch.bool: "bool",
 }  # fmt: skip
 UNUSABLE = "unusable"
-Facts = dict[str, Any]
+Description = dict[str, Any]
 
 
-def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended, late: list[list[str]] | None = None) -> Frame:
+def observe(
+    names: dict[str, Any], part: StudentPart, ended: ProgramResult, late: list[list[str]] | None = None
+) -> Frame:
     """The state of the student's names after one trial, how it ended, and `Pinning.late` of one with other numbers."""
     look, fault = _Look(), ended.fault
     looks = {"table": look.at_table, "value": look.at_value, "tensor": look.at}
     made = names if ended.values is None else ended.values
-    outputs = {wanted["name"]: looks[wanted["kind"]](made, wanted["name"]) for wanted in order["outputs"]}
-    inputs = {name: look.at(names, name) for name in order["inputs"]}
+    outputs = {name: looks[kind](made, name) for name, kind in part.outputs}
+    inputs = {name: look.at(names, name) for name in part.inputs}
     operands = (fault or {}).pop("operands", {})
     if fault is not None:
         fault = _within(fault)
@@ -74,15 +77,15 @@ def claim(names: dict[str, Any], order: dict[str, Any], ended: Ended, late: list
         "printed": ended.printed,
         "defined": _functions(names, list(outputs)),
     }
-    if order.get("calls"):
+    if part.calls:
         body["calls"] = list(ended.calls)
     if late is not None:
         body["late"] = late[:MAX_LATE]
-    return Frame(FrameType.CLAIM, body, pack(look.tensors))
+    return Frame(FrameType.OBSERVATION, body, pack(look.tensors))
 
 
-def _within(fault: Facts) -> Facts:
-    """An exception's facts, without operands, cut to what is handed over."""
+def _within(fault: Description) -> Description:
+    """The description of an exception, without operands, cut to what is handed over."""
     return {
         **{name: one for name, one in fault.items() if name != "operands"},
         "message": fault["message"][:MAX_MESSAGE_CHARS],
@@ -100,8 +103,8 @@ class _Look:
         self._bytes = 0
         self._leaves_elements = 0
 
-    def at(self, names: dict[str, Any], name: str, *, prefix: str = "") -> Facts:
-        """The facts about a value that should be a tensor."""
+    def at(self, names: dict[str, Any], name: str, *, prefix: str = "") -> Description:
+        """The description of a value that should be a tensor."""
         if name not in names:
             return {"kind": "missing"}
         value, key = names[name], prefix + name
@@ -113,8 +116,8 @@ class _Look:
             return {"kind": "other", "type": _type_name(value), **self._converted(key, value, torch.tensor)}
         return {"kind": "other", "type": _type_name(value)}
 
-    def at_value(self, names: dict[str, Any], name: str) -> Facts:
-        """The facts about a plain number, text or list of such."""
+    def at_value(self, names: dict[str, Any], name: str) -> Description:
+        """The description of a plain number, text or list of such."""
         if name not in names:
             return {"kind": "missing"}
         value = names[name]
@@ -122,8 +125,8 @@ class _Look:
         kind = "other" if plain is _NO_VALUE else "value"
         return {"kind": kind, "type": _type_name(value), **({} if plain is _NO_VALUE else {"value": plain})}
 
-    def at_table(self, names: dict[str, Any], name: str) -> Facts:
-        """The facts about a value that should stand for a table."""
+    def at_table(self, names: dict[str, Any], name: str) -> Description:
+        """The description of a value that should stand for a table."""
         if name not in names:
             return {"kind": "missing"}
         value = names[name]
@@ -135,12 +138,12 @@ class _Look:
         if len(leaves) > MAX_LEAVES or self._leaves_elements > MAX_LEAVES_ELEMENTS:
             reason = f"it is made from more numbers that can learn than can be looked at ({MAX_LEAVES} tensors)"
             return {"kind": "table", "via": via, "type": _type_name(value), **_form(weight), "refused": reason}
-        facts = self._tensor(name, weight)
-        if "refused" not in facts:
-            facts["leaves"] = [self._leaf(one) for one in leaves]
-        return {"kind": "table", "via": via, "type": _type_name(value), **facts}
+        description = self._tensor(name, weight)
+        if "refused" not in description:
+            description["leaves"] = [self._leaf(one) for one in leaves]
+        return {"kind": "table", "via": via, "type": _type_name(value), **description}
 
-    def _leaf(self, leaf: torch.Tensor) -> Facts:
+    def _leaf(self, leaf: torch.Tensor) -> Description:
         """Where a leaf's numbers lie, so that the same ones are counted once."""
         storage = leaf.untyped_storage().data_ptr()
         axes = [(size, step) for size, step in zip(leaf.shape, leaf.stride(), strict=True) if size != 1]
@@ -151,26 +154,26 @@ class _Look:
             "stride": [min(step, MAX_MEMORY_STEP) for _, step in axes[:MAX_AXES]],
         }
 
-    def _converted(self, key: str, value: Any, convert: Callable[[Any], torch.Tensor]) -> Facts:  # noqa: ANN401
+    def _converted(self, key: str, value: Any, convert: Callable[[Any], torch.Tensor]) -> Description:  # noqa: ANN401
         try:
             return self._tensor(key, convert(value))
         except (TypeError, ValueError, RuntimeError, OverflowError):
             return {"refused": "its numbers cannot be read"}
 
-    def _tensor(self, key: str, value: torch.Tensor) -> Facts:
-        facts = _form(value)
+    def _tensor(self, key: str, value: torch.Tensor) -> Description:
+        description = _form(value)
         reason = _refusal(value)
         if not reason and self._bytes + value.numel() * value.element_size() > MAX_TENSORS_BYTES:
             reason = "all outputs together are larger than can be looked at"
         if reason:
-            return {**facts, "refused": reason}
+            return {**description, "refused": reason}
         self._bytes += value.numel() * value.element_size()
-        facts["requires_grad"] = bool(value.requires_grad)
+        description["requires_grad"] = bool(value.requires_grad)
         storage = value.untyped_storage().data_ptr()
-        facts["storage"] = self._storages.setdefault(storage, len(self._storages))
+        description["storage"] = self._storages.setdefault(storage, len(self._storages))
         plain = value.detach().resolve_conj().resolve_neg().to("cpu")
         self.tensors[key] = plain.contiguous()
-        return facts
+        return description
 
 
 def _leaves(weight: torch.Tensor) -> list[torch.Tensor]:
@@ -194,7 +197,7 @@ def _leaves(weight: torch.Tensor) -> list[torch.Tensor]:
     return list(found.values())
 
 
-def _form(value: torch.Tensor) -> Facts:
+def _form(value: torch.Tensor) -> Description:
     """Type and shape; of one that is beyond any memory, as much of the shape as is handed over."""
     sizes, room = [], MAX_PRODUCT
     for size in value.shape[:MAX_AXES]:
@@ -296,7 +299,7 @@ def _bytes_needed(value: torch.Tensor) -> int:
     return int((value.storage_offset() + last + 1) * value.element_size())
 
 
-def gradients(names: dict[str, Any], pairs: list[list[str]], seed: int) -> dict[str, Any]:
+def gradients(names: dict[str, Any], pairs: Sequence[tuple[str, str]], seed: int) -> dict[str, Any]:
     """
     For each pair (of, to): d (of * r).sum() / d to, with a random r of the shape of `of`.
 

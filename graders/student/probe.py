@@ -28,8 +28,8 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-from graders.code_cache import Texts
-from graders.student.execution import Ended, Fault, Program, assigned
+from graders.code_cache import CodeCache
+from graders.student.execution import Fault, Program, ProgramResult, assigned
 
 _PROBE = "<probe>"
 _SHARE = 1 / 3
@@ -80,10 +80,10 @@ class Probe:
 
     adopted: frozenset[str] = frozenset()
 
-    def __init__(self, source: str, texts: Texts | None = None) -> None:
-        """Compile, unless `texts` has it. Raises SyntaxError: the author's fault."""
+    def __init__(self, source: str, code_cache: CodeCache | None = None) -> None:
+        """Compile, unless `code_cache` has it. Raises SyntaxError: the author's fault."""
         key = ("probe", source, tuple(sorted(self.adopted)))
-        steps = (texts or Texts()).compiled(key, lambda: self._compiled(source)) if source else []
+        steps = (code_cache or CodeCache()).compiled(key, lambda: self._compiled(source)) if source else []
         self._steps: list[tuple[list[str], list[str], types.CodeType]] = steps
         self.targets = frozenset(name for targets, _, _ in steps for name in targets)
         self._hidden = frozenset(name for _, alone, _ in steps for name in alone)
@@ -135,8 +135,8 @@ class Probe:
                     with alarm.armed(), program.exits():
                         exec(code, names)  # noqa: S102
                 except BaseException as fault:  # noqa: BLE001  whatever a student's class raises
-                    told = program.raised(fault, sys.exc_info()[2])
-                    faults |= {target: {**told, "targets": targets} for target in targets}
+                    description = program.raised(fault, sys.exc_info()[2])
+                    faults |= {target: {**description, "targets": targets} for target in targets}
         return faults
 
 
@@ -168,7 +168,7 @@ class _Alarm:
     def __enter__(self) -> Self:
         if self._share_s:
             try:
-                self._before = signal.signal(signal.SIGALRM, self._ring)
+                self._before = signal.signal(signal.SIGALRM, self._interrupt)
             except ValueError:  # not the main thread
                 self._share_s = 0
         return self
@@ -196,7 +196,7 @@ class _Alarm:
             self._armed = False
             signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def _ring(self, *_: object) -> None:
+    def _interrupt(self, *_: object) -> None:
         took_s, took_cpu_s = time.monotonic() - self._begun_s, time.process_time() - self._begun_cpu_s
         if self._armed and (took_cpu_s >= self._share_s * 0.9 or took_s >= self._share_s * _WALL_TIMES):
             raise ProbeTimeLimit
@@ -211,7 +211,7 @@ def run(
     time_s: float | None = None,
     shown_bytes: int = 0,
     probing: Callable[[], None] | None = None,
-) -> Ended:
+) -> ProgramResult:
     """
     Run the student's code in `names`, and then the author's probe in names of its own.
 
@@ -228,12 +228,12 @@ def run(
     fault = program.run(names, shown_bytes=shown_bytes)
     printed, exited = program.printed(), program.exited
     if seen is None or (fault is not None and not fault["parsed"]):
-        return Ended(fault, {}, printed, exited, names)
+        return ProgramResult(fault, {}, printed, exited, names)
     if probing is not None:
         probing()
     own = seen(names)
     probed = probe.run(own, program, time_s=time_s)
-    return Ended(fault, probed, printed, exited, _looked_at(names, own, probe.targets))
+    return ProgramResult(fault, probed, printed, exited, _looked_at(names, own, probe.targets))
 
 
 def _looked_at(student: Mapping[str, Any], own: Names, targets: frozenset[str]) -> Names:
@@ -242,6 +242,6 @@ def _looked_at(student: Mapping[str, Any], own: Names, targets: frozenset[str]) 
     return {name: value for name, value in student.items() if name not in targets} | made
 
 
-def graph_was_freed(ended: Ended) -> bool:
+def graph_was_freed(ended: ProgramResult) -> bool:
     """Did a line of the probe fail only because the student's code had walked the graph already?"""
     return any(one["line"] is None and FREED in one["message"] for one in ended.probed.values())

@@ -11,53 +11,54 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.protocol.frames import Frame
 from graders.protocol.observation_schema import MAX_ELEMENTS
 from graders.starting_code import Setup
 from graders.student import execution, main_module, observation, operations, probe, streams
 from graders.student.process_state import ProcessState
 from graders.student.start_values import PIN, PinnedProbe, PinnedProgram, Pinning, blind_spot
+from graders.task import StudentPart
 from graders.trials import candidates
 
 
-class StudentRun:
+class StudentSession:
     """One program, executed on one trial after the other."""
 
     def __init__(
         self,
-        order: dict[str, Any],
+        part: StudentPart,
         program: Callable[[], execution.Program],
         *,
         ready: Callable[[], None],
         probing: Callable[[], None] = lambda: None,
         folders: bool = True,
-        texts: Texts | None = None,
+        code_cache: CodeCache | None = None,
         state: ProcessState | None = None,
     ) -> None:
         """
         Prepare; nothing is run yet.
 
         Args:
-            order: what `Task.student_part` gives.
+            part: what is told of the exercise.
             program: compiles the student's text. Called after `ready`: what compiling it costs or brings down is the
                 student's.
             ready: called once, right before the student's code runs for the first time.
             probing: called in each trial when the next of its steps begins: the author's probe, or all of it once more.
             folders: run each trial in an empty folder: the present one, or once there is something in it, one below.
-            texts: those of the author's that are compiled already.
+            code_cache: those of the author's that are compiled already.
             state: the process's, to which each trial goes back; None for the present one.
         """
-        self._order, self._compile, self._ready, self._probing = order, program, ready, probing
+        self._part, self._compile, self._ready, self._probing = part, program, ready, probing
         self._program: execution.Program | None = None
         self._pinned: tuple[execution.Program, PinnedProbe] | None = None  # once one is needed
         self.is_blind = False  # do the tables of this trial start with numbers that hide a wrong step?
         self._is_as_begun = True  # is the process as it was before anything of the student's ran?
         self._answering = False
-        self._setup = Setup(order["setup"], order["require"], texts)
-        self._probe = probe.Probe(order["probe"], texts)
-        self._redefined = frozenset(order["redefined"])
-        self._shown_bytes = order["output_kib"] * 1024
+        self._setup = Setup(part.setup, part.require, code_cache)
+        self._probe = probe.Probe(part.probe, code_cache)
+        self._redefined = frozenset(part.redefined)
+        self._shown_bytes = part.output_kib * 1024
         self._begun = False
         self._names: dict[str, Any] = {}
         self._trial: dict[str, Any] = {}
@@ -78,10 +79,10 @@ class StudentRun:
             ended = replace(again, printed=ended.printed)
         self._names = names if ended.values is None else ended.values
         with execution.undisturbed():
-            return observation.claim(names, self._order, ended)
+            return observation.observe(names, self._part, ended)
 
     def look_for_blind(self) -> None:
-        """Find out whether the tables of this trial hide a wrong step; once the claim is on its way."""
+        """Find out whether the tables of this trial hide a wrong step; once the observation is on its way."""
         with execution.undisturbed():
             self.is_blind = self._is_blind()
 
@@ -94,10 +95,12 @@ class StudentRun:
         self._shown_bytes = 0
         streams.silence()
 
-    def _run(self, *, keep_graphs: bool, pinning: Pinning | None = None) -> tuple[dict[str, Any], execution.Ended]:
+    def _run(
+        self, *, keep_graphs: bool, pinning: Pinning | None = None
+    ) -> tuple[dict[str, Any], execution.ProgramResult]:
         self._begin_anew()
         names = main_module.fresh()
-        self._setup.run(candidates(self._order["params"], self._trial["draw"]), names)
+        self._setup.run(candidates(self._part.params, self._trial["draw"]), names)
         if not self._begun:
             self._begun = True
             self._ready()
@@ -105,14 +108,14 @@ class StudentRun:
         lines = self._probe
         if pinning is not None:
             program, lines = self._with_pins(program, pinning, names)
-        calls: set[str] | None = set() if self._order.get("calls") else None
+        calls: set[str] | None = set() if self._part.calls else None
         with execution.graphs_kept(keep_graphs), execution.collecting(), operations.recorded(calls):
             ended = probe.run(
                 program,
                 lines,
                 names,
                 redefined=self._redefined,
-                time_s=self._order["wall_time_s"],
+                time_s=self._part.wall_time_s,
                 shown_bytes=self._shown_bytes,
                 probing=self._probing if not self._answering else None,
             )
@@ -123,7 +126,7 @@ class StudentRun:
         self, program: execution.Program, pinning: Pinning, names: dict[str, Any]
     ) -> tuple[execution.Program, probe.Probe]:
         """Program and probe in which `pinning` is called after each statement, for one run in `names`."""
-        self._pinned = self._pinned or (PinnedProgram(program.source), PinnedProbe(self._order["probe"]))
+        self._pinned = self._pinned or (PinnedProgram(program.source), PinnedProbe(self._part.probe))
         given = dict(names)
         names[PIN] = functools.partial(pinning.put_in, names, given)
         self._pinned[1].pin = functools.partial(pinning.put_in, given=given)
@@ -146,9 +149,9 @@ class StudentRun:
         return folder
 
     def gradients(self, seed: int) -> Frame:
-        """Answer the random probe with the gradients that the order asks for; it says whether `again` comes next."""
+        """Answer the random probe with the gradients that are asked for; it says whether `again` comes next."""
         with execution.undisturbed():
-            found = observation.gradients(self._names, self._order["gradients"], seed)
+            found = observation.gradients(self._names, self._part.gradients, seed)
             if observation.graph_was_freed(found):
                 # the student called backward() and its graph is gone: right all the same, so run it once more
                 self._silence()
@@ -156,12 +159,12 @@ class StudentRun:
                 names, ended = self._run(keep_graphs=True)
                 self._answering = False
                 self._names = names if ended.values is None else ended.values
-                found = observation.gradients(self._names, self._order["gradients"], seed)
+                found = observation.gradients(self._names, self._part.gradients, seed)
             return observation.gradient_frame(found, self.is_blind)
 
     def again(self, seed: int) -> Frame:
         """Run once more, with other numbers in the tables; what came of that, as a frame."""
-        tables, outputs = self._order["free_tables"], [one["name"] for one in self._order["outputs"]]
+        tables, outputs = self._part.free_tables, [name for name, _ in self._part.outputs]
         with execution.undisturbed():
             self._silence()
             rest = [name for name in outputs if name not in tables]
@@ -170,15 +173,15 @@ class StudentRun:
         names, ended = self._run(keep_graphs=True, pinning=pinning)
         self._names = names if ended.values is None else ended.values
         with execution.undisturbed():
-            return observation.claim(names, self._order, ended, pinning.late)
+            return observation.observe(names, self._part, ended, pinning.late)
 
     def gradients_again(self, seed: int) -> Frame:
         """The gradients of that run."""
         with execution.undisturbed():
-            return observation.gradient_frame(observation.gradients(self._names, self._order["gradients"], seed))
+            return observation.gradient_frame(observation.gradients(self._names, self._part.gradients, seed))
 
     def _is_blind(self) -> bool:
-        found = {name: observation.table_of(self._names.get(name))[0] for name in self._order["free_tables"]}
+        found = {name: observation.table_of(self._names.get(name))[0] for name in self._part.free_tables}
         tables = {name: one for name, one in found.items() if one is not None and observation.is_dense(one)}
         if self._trial["draw"] is None and any(one.numel() > MAX_ELEMENTS for one in tables.values()):
             return (

@@ -196,7 +196,7 @@ class Pinning:
             names: the program's, at this moment.
             given: those of the starting code.
         """
-        own = {name: table for name in self._tables if (table := _made(names, given, name, "")) is not None}
+        own = {name: table for name in self._tables if (table := _new_table(names, given, name, "")) is not None}
         others = {
             name: table
             for name in self._tables
@@ -221,11 +221,11 @@ class Pinning:
 
     def _elsewhere(self, name: str, names: Mapping[str, Any], given: Mapping[str, Any]) -> torch.Tensor | None:
         """The table that will get this name, where it is kept until then; None as long as it is not made."""
-        places = (_made(names, given, variable, path) for variable, path in self._kept[name])
+        places = (_new_table(names, given, variable, path) for variable, path in self._kept[name])
         return next((one for one in places if one is not None and one.shape == self._shapes.get(name)), None)
 
 
-def _made(names: Mapping[str, Any], given: Mapping[str, Any], variable: str, path: str) -> torch.Tensor | None:
+def _new_table(names: Mapping[str, Any], given: Mapping[str, Any], variable: str, path: str) -> torch.Tensor | None:
     """The table at a place, if it is the program's own and not the starting code's."""
     table = _at(names.get(variable), path)
     return None if table is None or table is _at(given.get(variable), path) else table

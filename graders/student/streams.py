@@ -139,7 +139,7 @@ class Sink(io.BufferedIOBase):
             self._stage += 1
 
 
-class Streams:
+class OutputStreams:
     """stdout and stderr of one trial."""
 
     def __init__(self, *, shown_bytes: int) -> None:

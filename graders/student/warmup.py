@@ -2,7 +2,7 @@
 A run of a sample of our own, so that the first run of a student's code is not the first of anything.
 
 In the warm process it settles what Python learns about hot code, once for all forks. In a fork that waits for its
-order it touches the pages that the real run will need: a fork shares them with its parent until they are used, and
+job it touches the pages that the real run will need: a fork shares them with its parent until they are used, and
 each first use costs microseconds, thousands of times.
 """
 
@@ -10,14 +10,14 @@ import contextlib
 import linecache
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
 from graders.protocol.frames import Frame
 from graders.student.execution import Program
 from graders.student.main_module import FILE
-from graders.student.session import StudentRun
+from graders.student.session import StudentSession
+from graders.task import StudentPart
 
 SETUP = """
 import torch
@@ -52,41 +52,32 @@ text = f"{list(h.shape)} {h[0, 0]}"
 """
 DRAWS = (None, 1)  # the lesson's data and others
 SEED = 1
-ORDER: dict[str, Any] = {
-    "setup": SETUP,
-    "require": "rows > 2",
-    "params": {
+STUDENT_PART = StudentPart(
+    setup=SETUP,
+    require="rows > 2",
+    params={
         "words": {"kind": "words", "low": 10, "high": 14},
         "rows": {"kind": "integer", "low": 19, "high": 30, "lesson": 20},
     },
-    "outputs": [
-        {"name": "table", "kind": "table"},
-        {"name": "places", "kind": "table"},
-        {"name": "found", "kind": "tensor"},
-        {"name": "h", "kind": "tensor"},
-    ],
-    "inputs": ["x"],
-    "gradients": [["h", "table"], ["found", "table"]],
-    "free_tables": ["table", "places"],
-    "probe": "",
-    "redefined": [],
-    "wall_time_s": 4.0,
-    "output_kib": 64,
-}
+    outputs=(("table", "table"), ("places", "table"), ("found", "tensor"), ("h", "tensor")),
+    inputs=("x",),
+    gradients=(("h", "table"), ("found", "table")),
+    free_tables=("table", "places"),
+)
 
 
-def rehearse() -> list[tuple[Frame, Frame]]:
-    """Run the sample on two trials; claim and gradients of each. Nothing of it is left behind."""
+def run_sample() -> list[tuple[Frame, Frame]]:
+    """Run the sample on two trials; observation and gradients of each. Nothing of it is left behind."""
     with untouched():
-        return [_rehearse(draw) for draw in DRAWS]
+        return [_run_sample(draw) for draw in DRAWS]
 
 
-def _rehearse(draw: int | None) -> tuple[Frame, Frame]:
+def _run_sample(draw: int | None) -> tuple[Frame, Frame]:
     # each a first trial: from the second on a run is silenced, which cannot be undone
-    run = StudentRun(ORDER, lambda: Program(SOURCE), ready=lambda: None, folders=False)
-    claim = run.execute({"draw": draw})
+    run = StudentSession(STUDENT_PART, lambda: Program(SOURCE), ready=lambda: None, folders=False)
+    observation = run.execute({"draw": draw})
     run.look_for_blind()
-    found = claim, run.gradients(SEED)
+    found = observation, run.gradients(SEED)
     run.rest()
     return found
 

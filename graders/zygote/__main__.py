@@ -45,7 +45,7 @@ def main() -> None:
         entry = importlib.import_module(f"graders.{role}.main")
     sys.path.remove(root)  # a run cannot import more of the platform than it is given
     flags = {"own_world": "own-world" in sys.argv, "unsafe": "unsafe" in sys.argv}
-    server.serve(entry, server.Surroundings(descriptor, packages, scratch, **flags))
+    server.serve(entry, server.ZygoteOptions(descriptor, packages, scratch, **flags))
 
 
 if __name__ == "__main__":

@@ -29,14 +29,15 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from graders.protocol.fork_request import ForkRequest
 from graders.sandbox import descriptors, disk, privileges
-from graders.sandbox.walls import Walls
+from graders.sandbox.layers import SandboxLayers
 from graders.zygote import forking, heap_fill, huge_pages
 
 
-class Entry(Protocol):
+class EntryPoint(Protocol):
     """What a kind of run offers: `graders.student.main` and `graders.judge.main`."""
 
     def warm_up(self) -> None:
@@ -50,7 +51,7 @@ class Entry(Protocol):
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ZygoteOptions:
     """Where a warm process finds itself."""
 
     descriptor: int  # of the socket to the parent
@@ -60,13 +61,13 @@ class Surroundings:
     unsafe: bool = False  # go on without walls that this machine lacks
 
 
-def serve(entry: Entry, around: Surroundings) -> None:
+def serve(entry: EntryPoint, around: ZygoteOptions) -> None:
     """Warm up, then fork whenever asked, until the parent closes the socket."""
     _offer_exit()
     control = socket.socket(fileno=around.descriptor)
     programs = {kind: base64.b64decode(text) for kind, text in json.loads(control.recv(forking.MESSAGE_BYTES)).items()}
     entry.warm_up()
-    walls = Walls.prepare(
+    layers = SandboxLayers.prepare(
         Path(around.packages),
         scratch=Path(around.scratch),
         own_world=around.own_world,
@@ -82,8 +83,8 @@ def serve(entry: Entry, around: Surroundings) -> None:
     huge_pages.collapse()
     forking.answer(
         control,
-        fork=lambda order, received: _fork(order, received, walls=walls, entry=entry, control=control),
-        resident=walls.held.resident,
+        fork=lambda request, received: _fork(request, received, layers=layers, entry=entry, control=control),
+        resident=layers.footprint.resident,
     )
 
 
@@ -101,49 +102,55 @@ def _hide_platform() -> None:
 
 
 def _fork(
-    order: dict[str, Any], received: list[int], *, walls: Walls, entry: Entry, control: socket.socket
+    request: ForkRequest, received: list[int], *, layers: SandboxLayers, entry: EntryPoint, control: socket.socket
 ) -> tuple[int, list[int]]:
     me = os.getpid()
     # Made before the fork is what can be: a page that is written to after it has to be copied. What libraries keep
     # for themselves, caches and temporary files, goes into the run's own folder.
-    os.environ.update({"HOME": order["scratch"], "TMPDIR": order["scratch"]})
-    folder = [_sized(order)] if walls.mounts else []
-    own = [walls.files.ruleset(order["scratch"])] if walls.files is not None else []
+    os.environ.update({"HOME": str(request.scratch), "TMPDIR": str(request.scratch)})
+    folder = [_sized(request)] if layers.mounts else []
+    own = [layers.files.ruleset(str(request.scratch))] if layers.files is not None else []
 
     def become() -> None:
         control.close()
-        rulesets = [*own, *([] if walls.files is None else [walls.files.common])]
-        _become_run(order, received, rulesets, walls=walls, entry=entry, parent=me)
+        rulesets = [*own, *([] if layers.files is None else [layers.files.common])]
+        _become_run(request, received, rulesets, layers=layers, entry=entry, parent=me)
 
-    pid = forking.forked(become, told=lambda: not entry.underway())
+    pid = forking.forked(become, is_printed=lambda: not entry.underway())
     for one in own:
         os.close(one)
     return pid, folder
 
 
-def _sized(order: dict[str, Any]) -> int:
+def _sized(request: ForkRequest) -> int:
     """Give the run's folder a file system of its own, before any rule names it; a descriptor of it for the parent."""
-    disk.mount(Path(order["scratch"]), order["uid"])
-    return os.open(order["scratch"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    disk.mount(request.scratch, request.uid)
+    return os.open(request.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _become_run(
-    order: dict[str, Any], received: list[int], rulesets: list[int], *, walls: Walls, entry: Entry, parent: int
+    request: ForkRequest,
+    received: list[int],
+    rulesets: list[int],
+    *,
+    layers: SandboxLayers,
+    entry: EntryPoint,
+    parent: int,
 ) -> None:
     privileges.die_with_parent(parent)
     os.setpgid(0, 0)  # not setsid: a session costs milliseconds, and the warm process has left its parent's already
     inlet, outlet, printed, *control = received
-    os.chdir(order["scratch"])  # before the user changes: the way there may be open to us only
+    os.chdir(request.scratch)  # before the user changes: the way there may be open to us only
     descriptors.arrange(inlet=inlet, outlet=outlet, printed=printed, others=[*rulesets, *control])
-    walls.enclose(
+    layers.enclose(
         descriptors.RULESETS[: len(rulesets)],
-        uid=order["uid"],
-        memory_mib=order["memory_mib"],
-        wall_time_s=order["wall_time_s"],
+        uid=request.uid,
+        memory_mib=request.memory_mib,
+        wall_time_s=request.wall_time_s,
         forks=bool(control),
     )
     nested = None
     if control:
         place = descriptors.OUTLET + 1 + len(rulesets)
-        nested = forking.Nested(socket.socket(fileno=place), walls.confine, walls.held.resident)
+        nested = forking.Nested(socket.socket(fileno=place), layers.confine, layers.footprint.resident)
     entry.main(descriptors.INLET, descriptors.OUTLET, nested)

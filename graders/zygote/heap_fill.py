@@ -32,12 +32,12 @@ def fill() -> None:
 
 def _python_holes() -> list[tuple[int, int]]:
     """Size and number of free blocks in the pools that there are; none where Python has another allocator."""
-    told, stderr = os.memfd_create("statistics"), os.dup(2)
-    os.dup2(told, 2)
+    memory_file, stderr = os.memfd_create("statistics"), os.dup(2)
+    os.dup2(memory_file, 2)
     sys._debugmallocstats()  # noqa: SLF001  there is no other way to ask
     os.dup2(stderr, 2)
     os.close(stderr)
-    with open(told, "r+b") as statistics:  # noqa: PTH123  a descriptor
+    with open(memory_file, "r+b") as statistics:  # noqa: PTH123  a descriptor
         statistics.seek(0)
         text = statistics.read().decode("ascii")
     holes = [(int(size), int(free)) for size, free in _SIZE_CLASS.findall(text)]

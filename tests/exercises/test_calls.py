@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring import Exercise, load_exercise
+from app.authoring import CodeExercise, load_exercise
 from graders.grader import Grader
 from graders.protocol.observation_schema import ObservationRefused, ObservationSchema
 from graders.operations import operation, operations
 from graders.report import Report
-from graders.task import Task
+from graders.task import StudentPart, Task
 from graders.protocol.frames import Frame, FrameType
 
 TEXT = """\
@@ -61,7 +61,7 @@ def status(grader: Grader, tmp_path: Path) -> Status:
     def found(source: str, calls: str = "not torch.softmax", **changed: str) -> tuple[str, str]:
         (tmp_path / "exercise.yaml").write_text(TEXT.replace("CALLS", calls), encoding="utf-8")
         exercise = load_exercise(tmp_path)
-        assert isinstance(exercise, Exercise)
+        assert isinstance(exercise, CodeExercise)
         task = replace(exercise.task(1), **changed)  # type: ignore[arg-type]
         report = grader.grade(task, source, seed="calls")
         (check,) = (one for one in report.checks if one.id == "by-hand")
@@ -162,7 +162,7 @@ def test_ways_back_and_products_of_matrices() -> None:
 
 def test_nothing_is_recorded_unless_it_is_asked_for(task: Task) -> None:
     """An exercise without the check has no such field, and a student's process that hands one over has forged it."""
-    assert task.student_part()["calls"] is False
+    assert task.student_part().calls is False
     body: Mapping[str, object] = {
         "outputs": {},
         "inputs": {},
@@ -172,20 +172,19 @@ def test_nothing_is_recorded_unless_it_is_asked_for(task: Task) -> None:
         "printed": "",
         "defined": [],
     }
-    empty: dict[str, object] = {"outputs": [], "inputs": [], "gradients": []}
-    asked, unasked = ObservationSchema({**empty, "calls": True}), ObservationSchema({**empty, "calls": False})
-    unasked.check_claim(Frame(FrameType.CLAIM, dict(body)))
-    asked.check_claim(Frame(FrameType.CLAIM, {**body, "calls": ["aten::mm"]}))
+    asked, unasked = ObservationSchema(StudentPart(calls=True)), ObservationSchema(StudentPart())
+    unasked.check_observation(Frame(FrameType.OBSERVATION, dict(body)))
+    asked.check_observation(Frame(FrameType.OBSERVATION, {**body, "calls": ["aten::mm"]}))
     for schema, calls in ((unasked, []), (asked, ["x"] * 600), (asked, ["x" * 200]), (asked, [1]), (asked, "aten::mm")):
         with pytest.raises(ObservationRefused):
-            schema.check_claim(Frame(FrameType.CLAIM, {**body, "calls": calls}))
+            schema.check_observation(Frame(FrameType.OBSERVATION, {**body, "calls": calls}))
 
 
 def test_grading_says_nothing_else_for_it(grader: Grader, tmp_path: Path) -> None:
     """The wrong way is named by what was called, and the solution passes."""
     (tmp_path / "exercise.yaml").write_text(TEXT.replace("CALLS", "not torch.softmax"), encoding="utf-8")
     exercise = load_exercise(tmp_path)
-    assert isinstance(exercise, Exercise)
+    assert isinstance(exercise, CodeExercise)
 
     def graded(source: str) -> Report:
         return grader.grade(exercise.task(1), source, seed="calls")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.authoring import load_code_exercise
-from app.authoring.proof.disguises import DISGUISES, Disguise
-from app.authoring.exercise import Exercise
-from app.authoring.proof.self_test import variant_source
+from app.authoring.self_test.disguises import DISGUISES, Disguise
+from app.authoring.exercise import CodeExercise
+from app.authoring.self_test.runner import variant_source
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Report, Verdict
@@ -25,7 +25,7 @@ EVERY = 11
 
 
 @cache
-def exercise_in(folder: Path) -> Exercise:
+def exercise_in(folder: Path) -> CodeExercise:
     """Read an exercise once."""
     return load_code_exercise(folder)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring import Exercise, ExerciseFaults, Question, load_exercise
-from app.authoring.proof import self_test
-from app.authoring.proof import findings as gate
+from app.authoring import CodeExercise, ExerciseFaults, Question, load_exercise
+from app.authoring.self_test import runner
+from app.authoring.self_test import findings as gate
 from app.settings import ROOT
 from graders.grader import Grader
 
@@ -78,8 +78,8 @@ def test(grader: Grader, tmp_path: Path) -> Test:
             text = text.replace(old, new, 1)
         (tmp_path / "exercise.yaml").write_text(text, encoding="utf-8")
         exercise = load_exercise(tmp_path)
-        assert isinstance(exercise, Exercise)
-        return self_test.SelfTest(exercise, grader, seeds=seeds, progress=lambda *_: None).run()
+        assert isinstance(exercise, CodeExercise)
+        return runner.SelfTest(exercise, grader, seeds=seeds, progress=lambda *_: None).run()
 
     return tested
 
@@ -94,9 +94,9 @@ def test_what_is_shipped_may_be_published(grader: Grader, folder: Path) -> None:
     """Every exercise passes its own gate, with one seed."""
     exercise = load_exercise(folder)
     tested = (
-        self_test.tested_question(exercise)
+        runner.tested_question(exercise)
         if isinstance(exercise, Question)
-        else self_test.SelfTest(exercise, grader, seeds=1, progress=lambda *_: None).run()
+        else runner.SelfTest(exercise, grader, seeds=1, progress=lambda *_: None).run()
     )
     assert not findings(tested)
 

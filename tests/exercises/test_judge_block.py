@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring import Exercise, load_exercise
-from app.authoring.proof import findings as gate
-from app.authoring.proof import self_test
+from app.authoring import CodeExercise, load_exercise
+from app.authoring.self_test import findings as gate
+from app.authoring.self_test import runner
 from graders.grader import Grader
 from graders.report import Report, Verdict
 from graders.task import Task
@@ -75,21 +75,21 @@ equivalent_mutants:
 licence: CC-BY-4.0
 """
 RIGHT = "order = x.argsort()\nlargest = x.max()"
-Make = Callable[..., Exercise]
+Make = Callable[..., CodeExercise]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     """Give a function that makes the exercise above after some replacements of its text."""
 
-    def made(*replaced: tuple[str, str]) -> Exercise:
+    def made(*replaced: tuple[str, str]) -> CodeExercise:
         text = TEXT
         for old, new in replaced:
             assert old in text
             text = text.replace(old, new, 1)
         (tmp_path / "exercise.yaml").write_text(text, encoding="utf-8")
         exercise = load_exercise(tmp_path)
-        assert isinstance(exercise, Exercise)
+        assert isinstance(exercise, CodeExercise)
         return exercise
 
     return made
@@ -100,9 +100,9 @@ def statuses(report: Report) -> dict[str, str]:
     return {one.id: one.status.value for one in report.checks}
 
 
-def findings(exercise: Exercise, grader: Grader) -> list[str]:
+def findings(exercise: CodeExercise, grader: Grader) -> list[str]:
     """Say what testing the exercise finds."""
-    tested: gate.Tested = self_test.SelfTest(exercise, grader, seeds=1, progress=lambda *_: None).run()
+    tested: gate.Tested = runner.SelfTest(exercise, grader, seeds=1, progress=lambda *_: None).run()
     return [f"{one.subject} {one.problem}" for one in tested.findings]
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from app.authoring import Exercise, load_code_exercise
+from app.authoring import CodeExercise, load_code_exercise
 from app.authoring.exercise import Wrong
-from app.authoring.proof.self_test import SelfTest
-from app.authoring.proof.stock_of_slips import SLIPS
+from app.authoring.self_test.runner import SelfTest
+from app.authoring.self_test.slip_catalogue import SLIPS
 from app.settings import ROOT
 from benchmarks.accuracy import CASES, task_of
 from benchmarks.misnamings import code_exercises
@@ -216,7 +216,7 @@ def test_stock_of_slips_are_enough_to_try_a_predicate_with() -> None:
 
 
 @pytest.mark.parametrize(("number", "exercise"), list(enumerate(EXERCISES.values())), ids=list(EXERCISES))
-def test_no_common_slip_is_misnamed(grader: Grader, number: int, exercise: Exercise) -> None:
+def test_no_common_slip_is_misnamed(grader: Grader, number: int, exercise: CodeExercise) -> None:
     """A third of the common slips, each called one of its own names or nothing; `kelolo check` tries them all."""
     found = {}
     for slip in SLIPS[number % 3 :: 3]:

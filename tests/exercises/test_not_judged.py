@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring import Exercise, load_exercise
+from app.authoring import CodeExercise, load_exercise
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import Report
@@ -55,7 +55,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Task:
     folder = tmp_path_factory.mktemp("kept")
     (folder / "exercise.yaml").write_text(TEXT, encoding="utf-8")
     exercise = load_exercise(folder)
-    assert isinstance(exercise, Exercise)
+    assert isinstance(exercise, CodeExercise)
     return exercise.task(1)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ FOLDERS = ("app", "graders", "migrations", "benchmarks", "tests")
 NOT_OURS = (ROOT / "tests" / "cases", ROOT / "tests" / "attacks")
 FILE_LINES, FILE_MEDIAN = 400, 150
 FUNCTION_LINES, FUNCTION_MEDIAN = 50, 10
+SHORT_FUNCTION_LINES, SHORT_SHARE = 30, 0.9
+FRAGMENT_LINES, FRAGMENT_SHARE = 8, 0.12
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
 
 
@@ -23,6 +26,11 @@ def files() -> Iterator[Path]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             if not any(path.is_relative_to(one) for one in NOT_OURS):
                 yield path
+
+
+def product() -> list[Path]:
+    """Return those that are not tests."""
+    return [path for path in files() if not path.is_relative_to(ROOT / "tests")]
 
 
 def named(path: Path) -> str:
@@ -55,10 +63,42 @@ def test_no_function_is_too_long() -> None:
 
 def test_most_files_and_functions_are_short() -> None:
     """Limits alone would be met by many that just keep to them."""
-    product = [path for path in files() if not path.is_relative_to(ROOT / "tests")]
-    assert statistics.median(lines(path) for path in product) <= FILE_MEDIAN
-    lengths = [length for path in product for _, length in functions(path)]
+    assert statistics.median(lines(path) for path in product()) <= FILE_MEDIAN
+    lengths = [length for path in product() for _, length in functions(path)]
     assert statistics.median(lengths) <= FUNCTION_MEDIAN
+
+
+def test_nine_functions_of_ten_are_read_at_a_glance() -> None:
+    """The limit is for the few that are one thing and long."""
+    lengths = [length for path in product() for _, length in functions(path)]
+    assert sum(length <= SHORT_FUNCTION_LINES for length in lengths) >= SHORT_SHARE * len(lengths)
+
+
+def test_few_functions_are_fragments() -> None:
+    """
+    A private function of a few lines that is called once is often a step whose name says no more than it.
+
+    One that is handed over, as a callback or in a table, has to be a function.
+    """
+    count, fragments = 0, []
+    for path in product():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        used = Counter(filter(None, map(name_of, ast.walk(tree))))
+        called = Counter(name_of(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call))
+        for function, length in functions(path):
+            name = function.rpartition(" ")[2]
+            count += 1
+            is_private = name.startswith("_") and not name.startswith("__")
+            if is_private and length < FRAGMENT_LINES and used[name] == called[name] == 1:
+                fragments.append(function)
+    assert len(fragments) <= FRAGMENT_SHARE * count, fragments
+
+
+def name_of(node: ast.AST) -> str:
+    """Return what a name or an attribute is called; an empty text for anything else."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

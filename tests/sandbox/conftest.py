@@ -16,7 +16,7 @@ def run(grader: Grader, task: Task) -> Callable[[str], Report]:
     """Give a function that runs code on the lesson's data, unjudged."""
 
     def ran(code: str) -> Report:
-        return grader.run(task, code)
+        return grader.execute(task, code)
 
     return ran
 

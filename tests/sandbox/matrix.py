@@ -33,7 +33,7 @@ TESTS = (
     "test_judges",
     "test_leaks",
     "test_reading",
-    "test_walls",
+    "test_layers",
 )
 
 

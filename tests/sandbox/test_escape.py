@@ -37,7 +37,7 @@ def test_student_cannot_open_a_pair_of_sockets_that_leaves(denied: Denied, kind:
 
 
 @pytest.mark.parametrize(
-    "deed",
+    "action",
     [
         "a.connect('/dev/log')",
         "a.bind('here')",
@@ -52,9 +52,9 @@ def test_student_cannot_open_a_pair_of_sockets_that_leaves(denied: Denied, kind:
         "a.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)",
     ],
 )
-def test_student_cannot_lead_a_pair_of_sockets_anywhere(run: Run, deed: str) -> None:
+def test_student_cannot_lead_a_pair_of_sockets_anywhere(run: Run, action: str) -> None:
     """It cannot be given an address, nor pass descriptors on, nor grow, nor tell of processes: not even be asked to."""
-    report = run(f"from socket import *\na, b = socketpair()\nb.send(b'x')\n{deed}")
+    report = run(f"from socket import *\na, b = socketpair()\nb.send(b'x')\n{action}")
     assert report.error is not None
     assert report.error.type == "PermissionError"
 

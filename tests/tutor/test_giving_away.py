@@ -3,7 +3,7 @@
 import pytest
 from ruamel.yaml import YAML
 
-from app.authoring import Exercise
+from app.authoring import CodeExercise
 from app.db import Database
 from app.services.tutor.offline.engine import answer_to
 from app.services.tutor.offline.intents import Intent, intent_of
@@ -16,7 +16,7 @@ MAIN = "token-and-position-embeddings"
 
 def code_exercises() -> list[str]:
     """Return the ids of all exercises that are solved by code."""
-    return [name for name in lessons() if isinstance(exercise(name), Exercise)]
+    return [name for name in lessons() if isinstance(exercise(name), CodeExercise)]
 
 
 def leaks_of(database: Database, name: str, demand: str) -> set[tuple[str, str, str]]:

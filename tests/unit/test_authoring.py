@@ -8,9 +8,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.authoring import Exercise, ExerciseFaults, Fault, Question, load_code_exercise, load_exercise, stored_exercise
+from app.authoring import (
+    CodeExercise,
+    ExerciseFaults,
+    FileFault,
+    Question,
+    load_code_exercise,
+    load_exercise,
+    stored_exercise,
+)
 from app.authoring.files import MAX_FILE_BYTES
-from app.authoring.proof.mutants import mutants
+from app.authoring.self_test.mutants import mutants
 from app.cli import main
 from app.settings import ROOT
 
@@ -47,7 +55,7 @@ def example(tmp_path: Path) -> str:
     return (tmp_path / "an-example" / "exercise.yaml").read_text()
 
 
-def found_in(folder: Path) -> tuple[Fault, ...]:
+def found_in(folder: Path) -> tuple[FileFault, ...]:
     """Return the faults of a file that may have none."""
     try:
         load_exercise(folder)
@@ -66,7 +74,7 @@ def faults(folder: Path) -> list[str]:
 def test_the_example_is_valid_and_comes_back_from_its_content(write: Write, example: str) -> None:
     """What `kelolo new` writes can be read, stored and read again."""
     exercise = load_exercise(write(example))
-    assert isinstance(exercise, Exercise)
+    assert isinstance(exercise, CodeExercise)
     assert stored_exercise(exercise.content()) == exercise
 
 
@@ -201,7 +209,7 @@ kept = look_up(x)
 def test_mutants_of_a_function_do_not_hang_on_its_variables_names(write: Write, example: str) -> None:
     """A local variable that is spelled like an output is changed just as any other is."""
     exercise = load_exercise(write(example))
-    assert isinstance(exercise, Exercise)
+    assert isinstance(exercise, CodeExercise)
     first = exercise.outputs[0]
     outputs = [first, first.model_copy(update={"name": "like_an_output"})]
 

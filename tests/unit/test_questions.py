@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from app.authoring import Question as AuthoredQuestion
 from app.authoring import load_exercise
 from app.settings import ROOT
-from graders.question import Question, WrongAnswer, assignment
+from graders.question import QuestionTask, WrongAnswer, assignment
 from graders.report import Verdict
 
-MEMORY = Question("memory", 1, "number", 154.389504, unit="MB", tolerance=0.01)
-COUNT = Question(
+MEMORY = QuestionTask("memory", 1, "number", 154.389504, unit="MB", tolerance=0.01)
+COUNT = QuestionTask(
     "count",
     1,
     "number",
     864,
     wrong=(WrongAnswer("tables-multiplied", 19 * 32 * 8 * 32, "You multiplied the two tables."),),
 )
-SHAPE = Question("shape", 1, "shape", [4, 6, 16])
-CHOICE = Question("choice", 1, "choice", ["b"], options={"a": "Nothing", "b": "Rows 10 and 58"})
-SEVERAL = Question("several", 1, "choice", ["a", "c"], options={"a": "one", "b": "two", "c": "three"})
+SHAPE = QuestionTask("shape", 1, "shape", [4, 6, 16])
+CHOICE = QuestionTask("choice", 1, "choice", ["b"], options={"a": "Nothing", "b": "Rows 10 and 58"})
+SEVERAL = QuestionTask("several", 1, "choice", ["a", "c"], options={"a": "one", "b": "two", "c": "three"})
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ SEVERAL = Question("several", 1, "choice", ["a", "c"], options={"a": "one", "b":
         (SEVERAL, "c, a"),
     ],
 )
-def test_a_right_answer_is_right_however_it_is_written(question: Question, answer: str) -> None:
+def test_a_right_answer_is_right_however_it_is_written(question: QuestionTask, answer: str) -> None:
     """Units, thousands, decimal commas, sums and several spellings of a shape are understood."""
     assert question.grade(answer).verdict is Verdict.PASSED
 
@@ -95,7 +95,7 @@ def test_a_right_answer_is_right_however_it_is_written(question: Question, answe
         (SEVERAL, "a", ""),
     ],
 )
-def test_a_wrong_answer_is_wrong_and_its_slip_is_named(question: Question, answer: str, words: str) -> None:
+def test_a_wrong_answer_is_wrong_and_its_slip_is_named(question: QuestionTask, answer: str, words: str) -> None:
     """A known wrong idea, or the kind of slip, is told where it can be seen."""
     report = question.grade(answer)
     assert report.verdict is Verdict.FAILED
@@ -124,7 +124,7 @@ def test_a_wrong_answer_is_wrong_and_its_slip_is_named(question: Question, answe
         (CHOICE, ""),
     ],
 )
-def test_what_cannot_be_read_gets_a_sentence_and_not_a_mark(question: Question, answer: str) -> None:
+def test_what_cannot_be_read_gets_a_sentence_and_not_a_mark(question: QuestionTask, answer: str) -> None:
     """It is an error that says what would be understood."""
     report = question.grade(answer)
     assert report.verdict is Verdict.ERROR
@@ -133,7 +133,7 @@ def test_what_cannot_be_read_gets_a_sentence_and_not_a_mark(question: Question, 
 
 
 @pytest.fixture(scope="module")
-def memory_of_a_table() -> Question:
+def memory_of_a_table() -> QuestionTask:
     """Return the question that is shipped: 154.389504 MB, to half a percent."""
     question = load_exercise(ROOT / "exercises/embeddings/ids-to-vectors/memory-of-a-table")
     assert isinstance(question, AuthoredQuestion)
@@ -144,7 +144,7 @@ def memory_of_a_table() -> Question:
     "answer",
     ["154,39", "154,3895", "154,389", "154,389 MB", "1,544e2", "+154.39", "154\u202f389\u202f504 B"],
 )
-def test_a_number_is_right_in_whatever_country_it_is_written(memory_of_a_table: Question, answer: str) -> None:
+def test_a_number_is_right_in_whatever_country_it_is_written(memory_of_a_table: QuestionTask, answer: str) -> None:
     """Decimal commas, groups of digits by any space, signs and exponents: each is 154.389504 MB."""
     assert memory_of_a_table.grade(answer).verdict is Verdict.PASSED
 

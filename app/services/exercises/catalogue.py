@@ -54,7 +54,7 @@ class LessonView:
     exercises: tuple[ExerciseView, ...]
 
 
-def import_course(session: Session, course: authoring.Course) -> ImportSummary:
+def import_course(session: Session, course: authoring.CourseContent) -> ImportSummary:
     """
     Take in a course with its lessons and exercises. Doing so twice changes nothing.
 
@@ -156,7 +156,7 @@ def current_version(session: Session, exercise_id: str) -> ExerciseVersion:
     return version
 
 
-def _store_course(session: Session, course: authoring.Course) -> None:
+def _store_course(session: Session, course: authoring.CourseContent) -> None:
     row = session.get(Course, course.id)
     if row is None:
         position = session.scalar(select(func.count()).select_from(Course)) or 0
@@ -166,7 +166,7 @@ def _store_course(session: Session, course: authoring.Course) -> None:
     session.flush()
 
 
-def _store_lesson(session: Session, lesson: authoring.Lesson, *, course_id: str, position: int) -> None:
+def _store_lesson(session: Session, lesson: authoring.LessonContent, *, course_id: str, position: int) -> None:
     row = session.get(Lesson, lesson.id, populate_existing=True)
     if row is None:
         row = Lesson(id=lesson.id)
@@ -185,7 +185,7 @@ def _exercise_row(session: Session, exercise_id: str) -> Exercise:
     return row
 
 
-def _store_version(session: Session, row: Exercise, exercise: authoring.Exercise | authoring.Question) -> bool:
+def _store_version(session: Session, row: Exercise, exercise: authoring.CodeExercise | authoring.Question) -> bool:
     """Make the content current, and say whether this took a new version."""
     session.flush()
     fingerprint = exercise.fingerprint()

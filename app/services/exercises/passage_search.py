@@ -32,7 +32,7 @@ class _StoredPassage:
     text: str
 
 
-def store_passages(session: Session, lesson: authoring.Lesson) -> None:
+def store_passages(session: Session, lesson: authoring.LessonContent) -> None:
     """Keep the sections of a lesson and the tasks of its exercises, in place of those kept before."""
     wanted = _passages_of(lesson)
     kept = session.execute(
@@ -83,7 +83,7 @@ def searchable(question: str) -> list[str]:
     return [word for word in words if word not in STOP_WORDS and word.strip("_")][:_MOST_WORDS]
 
 
-def _passages_of(lesson: authoring.Lesson) -> list[_StoredPassage]:
+def _passages_of(lesson: authoring.LessonContent) -> list[_StoredPassage]:
     of_text = [_StoredPassage(None, one.title or lesson.title, one.anchor, one.text) for one in sections(lesson.markdown)]
     return of_text + [_StoredPassage(one.id, TASK_TITLE, TASK_ANCHOR, one.statement) for one in lesson.exercises]
 

@@ -12,7 +12,7 @@ from app.db import new_id
 from app.models import ExerciseVersion, GradingResult, Job, Submission, SubmissionKind
 from app.services.grading.queue import GradingQueue, Lease
 from app.services.plans.daily_limits import count_out
-from graders.question import Question, assignment
+from graders.question import QuestionTask, assignment
 from graders.report import Report, Timing, Verdict
 from graders.task import Task
 from graders.trials import new_seed
@@ -36,7 +36,7 @@ class GradingRequest:
     request_id: str | None
     """The HTTP request by which it was sent."""
     kind: SubmissionKind
-    task: Task | Question
+    task: Task | QuestionTask
     source: str
     seed: str
     """What the fresh trials are drawn from."""

@@ -16,15 +16,15 @@ def judge(trial: Trial, check: Check) -> Outcome:
     """Look for each of `names`: `torch.softmax`, `torch.nn.functional.linear` …; after `not `, for its absence."""
     if not trial.parsed:
         return not_run("Your code does not run yet, so nothing could be looked at.")
-    ran = frozenset(one for name in trial.claim.calls for one in operations(name))
+    ran = frozenset(one for name in trial.observation.calls for one in operations(name))
     wanted = [name for name in check.names if not name.startswith(_NOT)]
     asked_for = {operation(name) for name in wanted}
     for name in (one.removeprefix(_NOT) for one in check.names if one.startswith(_NOT)):
-        if name in trial.claim.calls if operation(name) in asked_for else operation(name) in ran:
+        if name in trial.observation.calls if operation(name) in asked_for else operation(name) in ran:
             return failed(f"This exercise is to be done without `{name}`, and it was run. {check.message}".strip())
     missing = next((name for name in wanted if operation(name) not in ran), None)
     if missing is None:
         return passed()
-    if trial.claim.fault is not None:
+    if trial.observation.fault is not None:
         return not_run(f"Your code stopped before `{missing}` was run.")
     return failed(f"`{missing}` was not run. {check.message}".strip())

@@ -12,8 +12,8 @@ from graders.judge.feedback import descriptions
 from graders.judge.trials import disclosure
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.judge.values.compare import Mismatch, Terms, compare, fits, same_value
-from graders.judge.values.decode_observation import Made
-from graders.student import observation
+from graders.judge.values.decode_observation import Observed
+from graders.student.observation import table_of
 from graders.task import Check
 
 _UNKNOWN = "What would be right here follows from something that is not there, or does not fit."
@@ -39,14 +39,14 @@ def judge(trial: Trial, check: Check) -> Outcome:
     return _compare(trial, check, made.tensor)
 
 
-def _no_tensor(trial: Trial, name: str, made: Made) -> str:
+def _no_tensor(trial: Trial, name: str, made: Observed) -> str:
     said = f"{trial.called(name)} is {disclosure.kind(trial, made)}, not a torch tensor."
     if made.kind == "array":
         return f"{said} Outside torch no gradient can find its way back; stay with tensors all the way."
     return said
 
 
-def _value(trial: Trial, check: Check, made: Made) -> Outcome:
+def _value(trial: Trial, check: Check, made: Observed) -> Outcome:
     """A plain number, text or list: equal, with some room for floating-point numbers."""
     if made.kind != "value":
         return failed(
@@ -64,7 +64,7 @@ def _value(trial: Trial, check: Check, made: Made) -> Outcome:
     return failed(check.message or f"{trial.called(check.of)}{now} is not what it should be.")
 
 
-def _is_same(made: Made, right: "_Right") -> bool:
+def _is_same(made: Observed, right: "_Right") -> bool:
     try:
         return same_value(made.value, right.value)
     except (RecursionError, OverflowError):  # a list in itself; a whole number beyond all floating-point ones
@@ -87,7 +87,7 @@ def _right(trial: Trial, check: Check, unjudged: list[Outcome]) -> Iterator[_Rig
         run = trial.reference.given(given, of=check.of)
         if run is not None and check.of in run[0]:
             value = run[0][check.of]
-            table = observation.table_of(value)[0] if trial.output(check.of).kind == "table" else None
+            table = table_of(value)[0] if trial.output(check.of).kind == "table" else None
             yield _Right(given, value if table is None else table, trial.reference.terms(given, of=check.of))
     for expression in check.accept:
         try:
@@ -185,7 +185,7 @@ def _learns(trial: Trial, check: Check, right: _Right) -> Outcome:
     for table in check.learns:
         if not _can_learn(trial, check, table):
             continue
-        found = trial.claim.gradients.get(f"{check.of}>{table}")
+        found = trial.observation.gradients.get(f"{check.of}>{table}")
         if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
             return failed(
                 f"{trial.called(check.of)} has the right numbers, but it is cut off from `{table}`: no gradient gets "
@@ -229,7 +229,7 @@ def _can_learn(trial: Trial, check: Check, table: str) -> bool:
 
 
 def _lets_through(trial: Trial, step: str, table: str) -> bool:
-    found = trial.claim.gradients.get(f"{step}>{table}")
+    found = trial.observation.gradients.get(f"{step}>{table}")
     if found is None:  # nobody asked for it
         return True
     return isinstance(found, torch.Tensor) and arrives(trial, step, table, found) is not False

@@ -4,7 +4,7 @@ import torch
 
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.judge.values.compare import compare
-from graders.judge.values.decode_observation import Made
+from graders.judge.values.decode_observation import Observed
 from graders.report import CheckStatus
 from graders.task import Check
 
@@ -15,7 +15,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     if of.kind != "tensor" or to.kind != "table":
         lacking = check.of if of.kind != "tensor" else check.to
         return trial.needed(lacking, f"to see whether `{check.to}` can learn")
-    found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
+    found = trial.observation.gradients.get(f"{check.of}>{check.to}", "error")
     if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
         return failed(why_cut(trial, check, of, to))
     if not isinstance(found, torch.Tensor):
@@ -53,7 +53,7 @@ def stopped(trial: Trial, found: str) -> str:
     return f"working out the gradient stopped with an exception{why} on the way back to"
 
 
-def why_cut(trial: Trial, check: Check, of: Made, to: Made) -> str:
+def why_cut(trial: Trial, check: Check, of: Observed, to: Observed) -> str:
     """In words: what keeps the gradient of an output from its table."""
     if not to.requires_grad:
         kind = "a plain tensor" if to.via == "tensor" else "frozen"

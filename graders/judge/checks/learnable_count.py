@@ -1,9 +1,9 @@
 """How many numbers can learn, each counted once, however many names it has?"""
 
 from graders.judge.trials.trial import Outcome, Trial, failed, passed
-from graders.judge.values.decode_observation import Leaf, Made
+from graders.judge.values.decode_observation import Leaf, Observed
 from graders.judge.values.strided import distinct_numbers
-from graders.student import observation
+from graders.student.observation import table_of
 from graders.task import Check
 
 
@@ -21,7 +21,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     return failed(f"{said} {_why(made)}".strip())
 
 
-def count_learnable(tables: list[Made]) -> int:
+def count_learnable(tables: list[Observed]) -> int:
     """Distinct numbers that an optimiser can change: memory that several tables share is counted once."""
     storages: dict[int, set[Leaf]] = {}
     for leaf in (leaf for one in tables for leaf in one.leaves):
@@ -30,11 +30,11 @@ def count_learnable(tables: list[Made]) -> int:
 
 
 def _expected(trial: Trial, check: Check) -> int:
-    tables = [observation.table_of(trial.pure[name])[0] for name in check.names]
+    tables = [table_of(trial.pure[name])[0] for name in check.names]
     return sum(table.numel() for table in tables if table is not None and table.requires_grad)
 
 
-def _why(made: dict[str, Made]) -> str:
+def _why(made: dict[str, Observed]) -> str:
     frozen = [name for name, one in made.items() if not one.requires_grad]
     if frozen:
         return f"Fixed, and so unable to learn: {', '.join(f'`{name}`' for name in frozen)}."

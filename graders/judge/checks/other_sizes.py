@@ -11,7 +11,7 @@ def judge(trial: Trial, _: Check) -> Outcome:
         return passed()
     if any(one.status is CheckStatus.FAILED for one in trial.outcomes.values()):
         return not_run("Another check says what is wrong with other data and sizes.")
-    fault = trial.claim.fault
+    fault = trial.observation.fault
     if fault is not None:
         kind = fault.type if fault.builtin else "an exception of its own"
         return failed(f"Your code stopped with {kind}.")

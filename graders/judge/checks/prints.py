@@ -24,7 +24,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
         said = "What should be printed follows from outputs that are not right yet."
         return not_run(said, by_author=trial.is_broken(fault))
     lines = [_folded(line) for line in wanted.splitlines() if line.strip()]
-    printed = [_folded(line) for line in trial.claim.printed.splitlines() if line.strip()]
+    printed = [_folded(line) for line in trial.observation.printed.splitlines() if line.strip()]
     at = _last(printed, lines)
     if at is None:
         said = f"`{_folded(wanted):.200}` should have been printed" if trial.lesson else "Something else was printed"

@@ -13,7 +13,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     if of.kind != "tensor" or to.kind != "table":
         lacking = check.of if of.kind != "tensor" else check.to
         return trial.needed(lacking, f"to see which rows of `{check.to}` learn")
-    found = trial.claim.gradients.get(f"{check.of}>{check.to}", "error")
+    found = trial.observation.gradients.get(f"{check.of}>{check.to}", "error")
     if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
         return failed(why_cut(trial, check, of, to))
     expected = trial.reference.gradient(check.of, check.to, trial.seed)

@@ -5,7 +5,7 @@ import torch
 from graders.judge.feedback import descriptions
 from graders.judge.trials import disclosure
 from graders.judge.trials.trial import Outcome, Trial, failed, passed
-from graders.judge.values.decode_observation import Made
+from graders.judge.values.decode_observation import Observed
 from graders.task import Check
 
 _PRECISE = (torch.float32, torch.float64)
@@ -25,7 +25,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     return failed(said) if said else passed()
 
 
-def _misshapen(trial: Trial, check: Check, made: Made) -> str:
+def _misshapen(trial: Trial, check: Check, made: Observed) -> str:
     expected, dims = trial.expected_shape(check.of), trial.output(check.of).dims
     if made.shape == expected:
         return ""
@@ -46,7 +46,7 @@ def _unfit(check: Check, table: torch.Tensor) -> str:
     return ""
 
 
-def _no_table(trial: Trial, name: str, made: Made) -> str:
+def _no_table(trial: Trial, name: str, made: Observed) -> str:
     if made.via == "several":
         return f"`{name}` holds several tables; it should be one."
     return f"`{name}` is {disclosure.kind(trial, made)}, and no table of numbers can be found in it."

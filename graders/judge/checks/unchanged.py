@@ -10,10 +10,10 @@ from graders.task import Check
 def judge(trial: Trial, check: Check) -> Outcome:
     """Compare each input with the starting code's own, number for number; code that has done nothing left it alone."""
     for name in check.inputs:
-        made = trial.claim.inputs.get(name, MISSING)
+        made = trial.observation.inputs.get(name, MISSING)
         own = trial.names[name]
         if made.tensor is None or made.tensor.shape != own.shape or not torch.equal(made.tensor, own):
             return failed(f"`{name}` was changed; it should stay as the starting code made it. {check.message}".strip())
-    if not trial.parsed or all(one.kind == "missing" for one in trial.claim.outputs.values()):
+    if not trial.parsed or all(one.kind == "missing" for one in trial.observation.outputs.values()):
         return not_run("Will be looked at once your code has made something.")
     return passed()

@@ -11,7 +11,7 @@ import ast
 import itertools
 from collections.abc import Mapping
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.judge.code.constructs import dotted, imports
 from graders.student.execution import assigned
 
@@ -21,16 +21,18 @@ _PLAIN = (ast.Name, ast.Constant, ast.Load, ast.operator)
 _SIZES = 2
 
 
-def made_from(solution: str, setup: str, texts: Texts) -> Mapping[str, frozenset[str]]:
+def made_from(solution: str, setup: str, code_cache: CodeCache) -> Mapping[str, frozenset[str]]:
     """
     By output: the names of the solution that it is made from, however far back. Empty where the text is not plain.
 
     Args:
         solution: the author's.
         setup: the starting code, whose imports say what `nn` stands for.
-        texts: those that are read already.
+        code_cache: those that are read already.
     """
-    found: dict[str, frozenset[str]] = texts.compiled(("made from", solution, setup), lambda: _read(solution, setup))
+    found: dict[str, frozenset[str]] = code_cache.compiled(
+        ("made from", solution, setup), lambda: _read(solution, setup)
+    )
     return found
 
 

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from graders.judge.values.decode_observation import Made
+from graders.judge.values.decode_observation import Observed
 
 # what torch gives back two tensors as: its type is called by the function's name
 _PAIRS = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
@@ -31,7 +31,7 @@ def _rounded(number: float, digits: int) -> str:
     return f"{number:.{digits}f}"
 
 
-def kind(made: Made) -> str:
+def kind(made: Observed) -> str:
     """What a value is, when it is no tensor."""
     if made.kind == "array":
         return "a numpy array"

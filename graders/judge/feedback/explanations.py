@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from graders.judge.feedback.descriptions import with_article
-from graders.judge.values.decode_observation import Fault, Made
+from graders.judge.values.decode_observation import Fault, Observed
 
 _LOOKED_AT = 500  # of a message, so that no pattern can be made slow
 Explanation = Callable[[Fault, re.Match[str]], str]
@@ -19,7 +19,7 @@ def explain(fault: Fault) -> str:
     return _GENERAL.get(fault.type, f"Python raised {fault.type}. Read its message, then look at the marked line.")
 
 
-def _ids(fault: Fault) -> tuple[Made, Made] | None:
+def _ids(fault: Fault) -> tuple[Observed, Observed] | None:
     """The ids and the table of a failed look-up."""
     ids, table = fault.operands.get("input"), fault.operands.get("weight")
     return (ids, table) if ids is not None and table is not None else None

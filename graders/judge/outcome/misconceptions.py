@@ -3,10 +3,10 @@ Which known wrong idea is behind a student's outputs?
 
 Only what happened is named: the checks that a variant fails (`failing`) have all failed, and either its predicate
 (`when`) holds on every trial, or everything that can be observed is the same on every trial: numbers, shapes, kinds,
-what is missing, how it failed and on which ids, and which gradients arrive. A predicate that another deed fulfils too
+what is missing, how it failed and on which ids, and which gradients arrive. A predicate that another action fulfils too
 would tell a student of a mix-up that never was, so `kelolo check` tries each with what all other variants and the
-commonest slips make (`app.authoring.proof.slips`). Where several mix-ups are there, the first in the author's order is
-named, and each check keeps its own words. Two ideas that cannot be told apart by that are never guessed between: the
+commonest slips make (`app.authoring.self_test.slips`). Where several mix-ups are there, the first in the author's order
+is named, and each check keeps its own words. Two ideas that cannot be told apart by that are never guessed between: the
 author is told by `kelolo check`, and here the first in the author's order is taken.
 """
 
@@ -17,7 +17,7 @@ import torch
 from graders.judge.trials.trial import Trial
 from graders.judge.trials.typed_in import typed_in
 from graders.judge.values.compare import same, same_value
-from graders.judge.values.decode_observation import Claim, Fault, Made
+from graders.judge.values.decode_observation import Fault, Observation, Observed
 from graders.report import Misconception
 from graders.task import WrongVariant
 
@@ -54,7 +54,7 @@ def _matches(lesson: Trial, trial: Trial, variant: WrongVariant) -> bool:
     if variant.expressions:
         return all(_is_expression(trial, name, text) for name, text in variant.expressions.items())
     other = trial.reference.variant(variant.code, trial.seed)
-    return other is not None and _same_claim(trial.claim, other)
+    return other is not None and _same_observation(trial.observation, other)
 
 
 def _is_expression(trial: Trial, name: str, text: str) -> bool:
@@ -78,23 +78,23 @@ def _holds(lesson: Trial, trial: Trial, predicate: str) -> bool:
         return False
 
 
-def _same_claim(one: Claim, other: Claim) -> bool:
+def _same_observation(one: Observation, other: Observation) -> bool:
     return (
         _same_fault(one.fault, other.fault)
         and one.probed.keys() == other.probed.keys()
         and all(_same_fault(fault, other.probed[name]) for name, fault in one.probed.items())
-        and all(_same_made(made, other.made(name)) for name, made in one.outputs.items())
+        and all(_same_observed(made, other.made(name)) for name, made in one.outputs.items())
         and _shared(one) == _shared(other)
         and {name for made in one.defined for name in made[1:]} == {name for made in other.defined for name in made[1:]}
-        and all(_same_made(made, other.inputs[name]) for name, made in one.inputs.items())
+        and all(_same_observed(made, other.inputs[name]) for name, made in one.inputs.items())
         and all(_same_gradient(found, other.gradients.get(pair)) for pair, found in one.gradients.items())
     )
 
 
-def _shared(claim: Claim) -> list[list[str]]:
+def _shared(observation: Observation) -> list[list[str]]:
     """Which names stand for one and the same table."""
     groups: dict[int, list[str]] = {}
-    for name, made in claim.outputs.items():
+    for name, made in observation.outputs.items():
         if made.kind == "table":
             groups.setdefault(made.storage, []).append(name)
     return sorted(groups.values())
@@ -107,10 +107,10 @@ def _same_fault(one: Fault | None, other: Fault | None) -> bool:
         return False
     if not one.operands and one.message != other.message:  # nothing else tells two faults of a kind apart
         return False
-    return all(_same_made(made, other.operands[name]) for name, made in one.operands.items())
+    return all(_same_observed(made, other.operands[name]) for name, made in one.operands.items())
 
 
-def _same_made(one: Made, other: Made) -> bool:
+def _same_observed(one: Observed, other: Observed) -> bool:
     if (one.kind, one.shape, one.requires_grad) != (other.kind, other.shape, other.requires_grad):
         return False
     if one.value != other.value or (one.kind == "table" and not one.requires_grad and one.via != other.via):

@@ -5,7 +5,7 @@ import contextlib
 import io
 from types import CodeType
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.judge.checks.learnable_count import count_learnable
 from graders.judge.trials.reference import Names
 from graders.judge.trials.trial import Trial
@@ -39,7 +39,7 @@ def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
     names["holds"] = lambda check: trial.outcomes[check].status is CheckStatus.PASSED
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
-        for statement in statements(code, trial.texts):
+        for statement in statements(code, trial.code_cache):
             try:
                 exec(statement, names)  # noqa: S102
             except BaseException as fault:  # noqa: BLE001  `exit()` among them; the student's values need not fit it
@@ -50,9 +50,9 @@ def printed(trial: Trial, code: str, faults: list[str] | None = None) -> str:
     return "" if text.closed else text.getvalue()[:_MAX_CHARS]
 
 
-def statements(code: str, texts: Texts) -> list[CodeType]:
+def statements(code: str, code_cache: CodeCache) -> list[CodeType]:
     """The statements of a report, each compiled by itself; one that cannot be is left out."""
-    found: list[CodeType] = texts.compiled(("report", code), lambda: _compiled(code))
+    found: list[CodeType] = code_cache.compiled(("report", code), lambda: _compiled(code))
     return found
 
 

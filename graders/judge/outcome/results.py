@@ -33,7 +33,7 @@ def results(task: Task, trials: list[Trial]) -> list[CheckResult]:
         trials: those that handed over something, the lesson's first; fewer than asked for if the run was ended.
     """
     lesson, fresh = trials[0], trials[1:]
-    clean = _in_order(lesson) and lesson.claim.fault is None
+    clean = _in_order(lesson) and lesson.observation.fault is None
     complete = len(fresh) == task.fresh_trials
     said = _first_failing(fresh) if clean else []
     found = {check.id: _over_trials(check, lesson, said, complete=complete) for check in task.checks}
@@ -80,7 +80,7 @@ def to_repeat(task: Task, trials: list[Trial]) -> list[int]:
 
     Only in a process of their own can they be told from those that fail for what an earlier one has left behind.
     """
-    if not _in_order(trials[0]) or trials[0].claim.fault is not None:
+    if not _in_order(trials[0]) or trials[0].observation.fault is not None:
         return []
     return [
         number for number in range(1, 1 + task.fresh_trials) if not trials[number:] or not _in_order(trials[number])
@@ -99,8 +99,8 @@ def _sizes(trial: Trial) -> str:
 
 def student_error(lesson: Trial) -> StudentError | None:
     """The exception on the lesson's data, explained; that of the student's code, or else of its first use by us."""
-    used = (one for one in lesson.claim.probed.values() if one.line and one.type != TIME_LIMIT)
-    fault = lesson.claim.fault or next(used, None)
+    used = (one for one in lesson.observation.probed.values() if one.line and one.type != TIME_LIMIT)
+    fault = lesson.observation.fault or next(used, None)
     return StudentError(fault.type, fault.message, fault.line, explain(fault)) if fault else None
 
 

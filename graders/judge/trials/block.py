@@ -27,7 +27,7 @@ from typing import Any
 
 import torch
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.judge.trials.reference import Names
 from graders.starting_code import raised
 from graders.student.execution import assigned
@@ -64,20 +64,20 @@ class Block:
 NOTHING = Block({})
 
 
-def run(text: str, names: Names, texts: Texts, *, absent: frozenset[str]) -> Block:
+def run(text: str, names: Names, code_cache: CodeCache, *, absent: frozenset[str]) -> Block:
     """
     Run the block on one trial.
 
     Args:
         text: the author's statements.
         names: what they see, copies all; changed by them.
-        texts: those that are compiled already.
+        code_cache: those that are compiled already.
         absent: outputs that are not there.
     """
     running = _Running(names, absent)
     with contextlib.redirect_stdout(_Nowhere()):
-        for number, step in enumerate(steps(text, texts)):
-            running.take(step, steps(text, texts)[: number + 1])
+        for number, step in enumerate(steps(text, code_cache)):
+            running.take(step, steps(text, code_cache)[: number + 1])
     made = {name: names[name] for name in running.targets - running.waiting - running.broken if name in names}
     return Block(made, frozenset(running.waiting), frozenset(running.broken), tuple(running.faults))
 
@@ -173,9 +173,9 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:  # noqa: ANN401  any value o
         return value.detach().clone() if isinstance(value, torch.Tensor) else value
 
 
-def steps(text: str, texts: Texts) -> list[_Step]:
+def steps(text: str, code_cache: CodeCache) -> list[_Step]:
     """The statements, compiled. Raises SyntaxError."""
-    found: list[_Step] = texts.compiled(("judge", text), lambda: _compiled(text))
+    found: list[_Step] = code_cache.compiled(("judge", text), lambda: _compiled(text))
     return found
 
 

@@ -11,8 +11,8 @@ much as these can say.
 from graders.judge.feedback import descriptions
 from graders.judge.trials.reference import Names
 from graders.judge.trials.trial import Trial
-from graders.judge.values.decode_observation import Made
-from graders.student import observation
+from graders.judge.values.decode_observation import Observed
+from graders.student.observation import table_of
 from graders.task import Task
 
 _KNOWN_TYPES = {
@@ -45,15 +45,15 @@ def sizes_of(task: Task, names: Names, pure: Names) -> set[int]:
         pure: the solution's.
     """
     made = [pure.get(one.name) for one in task.outputs] + [names.get(one.name) for one in task.inputs]
-    tables = [observation.table_of(value)[0] for value in made]
+    tables = [table_of(value)[0] for value in made]
     return {size for table in tables if table is not None for size in table.shape}
 
 
-def kind(trial: Trial, made: Made) -> str:
+def kind(trial: Trial, made: Observed) -> str:
     """What a value is, when it is no tensor."""
     return descriptions.kind(made) if trial.lesson or made.type in _KNOWN_TYPES else "something else"
 
 
-def refused(trial: Trial, made: Made) -> str:
+def refused(trial: Trial, made: Observed) -> str:
     """Why the numbers of a value were not read."""
     return made.refused if trial.lesson else "its numbers cannot be read"

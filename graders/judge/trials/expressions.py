@@ -3,7 +3,7 @@
 from types import CodeType
 from typing import Any
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 
 FILE = "<expression>"
 
@@ -12,16 +12,16 @@ class ExpressionEnded(Exception):
     """An author's expression raised what is no `Exception`, such as `SystemExit`: no reason to end the judge."""
 
 
-def expression(text: str, texts: Texts) -> CodeType:
+def expression(text: str, code_cache: CodeCache) -> CodeType:
     """An author's expression, compiled. Raises SyntaxError."""
-    code: CodeType = texts.compiled(("expression", text), lambda: compile(text.lstrip(" \t"), FILE, "eval"))
+    code: CodeType = code_cache.compiled(("expression", text), lambda: compile(text.lstrip(" \t"), FILE, "eval"))
     return code
 
 
-def evaluated(text: str, names: dict[str, Any], texts: Texts) -> Any:  # noqa: ANN401  any value
+def evaluated(text: str, names: dict[str, Any], code_cache: CodeCache) -> Any:  # noqa: ANN401  any value
     """The value of an author's expression. Raises Exception, whichever it raises, and nothing beside it."""
     try:
-        return eval(expression(text, texts), names)  # noqa: S307  in the judge's own process
+        return eval(expression(text, code_cache), names)  # noqa: S307  in the judge's own process
     except Exception:
         raise
     except BaseException as fault:

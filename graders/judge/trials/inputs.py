@@ -3,13 +3,13 @@
 import torch
 
 from graders.judge.trials.reference import Names
-from graders.judge.values.decode_observation import MISSING, Claim, Made
+from graders.judge.values.decode_observation import MISSING, Observation, Observed
 from graders.task import Task
 
 
-def spoilt_input(task: Task, names: Names, claim: Claim, name: str) -> bool:
+def spoilt_input(task: Task, names: Names, observation: Observation, name: str) -> bool:
     """Has the student put something under an input's name that nothing can be computed from?"""
-    made = claim.inputs.get(name, MISSING)
+    made = observation.inputs.get(name, MISSING)
     own = names[name]
     if _same_values(made, own):
         return False
@@ -17,7 +17,7 @@ def spoilt_input(task: Task, names: Names, claim: Claim, name: str) -> bool:
     return made.tensor is None or not rule or not _holds(rule, {**names, "was": own, name: made.tensor})
 
 
-def _same_values(made: Made, own: torch.Tensor) -> bool:
+def _same_values(made: Observed, own: torch.Tensor) -> bool:
     """The same numbers, perhaps of another type: then the starting code's own are as good."""
     return made.tensor is not None and made.tensor.shape == own.shape and torch.equal(made.tensor.to(own.dtype), own)
 
@@ -29,12 +29,12 @@ def _holds(rule: str, names: Names) -> bool:
         return False
 
 
-def changed_inputs(task: Task, names: Names, claim: Claim) -> Names:
+def changed_inputs(task: Task, names: Names, observation: Observation) -> Names:
     """The inputs that the student has changed in a way that is allowed, as the student left them."""
     return {
-        one.name: claim.inputs[one.name].tensor
+        one.name: observation.inputs[one.name].tensor
         for one in task.inputs
-        if one.name in claim.inputs
-        and not _same_values(claim.inputs[one.name], names[one.name])
-        and not spoilt_input(task, names, claim, one.name)
+        if one.name in observation.inputs
+        and not _same_values(observation.inputs[one.name], names[one.name])
+        and not spoilt_input(task, names, observation, one.name)
     }

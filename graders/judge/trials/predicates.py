@@ -35,14 +35,14 @@ from graders.judge.code.constructs import constructs
 from graders.judge.trials.inputs import spoilt_input
 from graders.judge.trials.reference import Names
 from graders.judge.values import compare
-from graders.judge.values.decode_observation import MISSING, Claim, Fault
+from graders.judge.values.decode_observation import MISSING, Fault, Observation
 from graders.operations import operation, operations
 from graders.student.execution import assigned
 from graders.task import Task
 
 
 @dataclass(frozen=True)
-class ToldFault:
+class FaultView:
     """A fault as an author's expression sees it."""
 
     type: str
@@ -81,35 +81,37 @@ class ReadWhenAsked(AbstractSet[str]):
         return frozenset(names)
 
 
-def facts(task: Task, names: Names, claim: Claim, *, source: str, failed: set[str], lesson: bool) -> Names:
+def predicate_names(
+    task: Task, names: Names, observation: Observation, *, source: str, failed: set[str], lesson: bool
+) -> Names:
     """
     The names above.
 
     Args:
         task: the exercise.
         names: the starting code's.
-        claim: the student's.
+        observation: the student's.
         source: the student's text; read, never run.
         failed: ids of the checks that have failed on this trial so far.
         lesson: is this the lesson's trial?
     """
     return {
-        "missing": lambda name: claim.made(name).kind == "missing",
-        "kind": lambda name: claim.made(name).kind,
-        "type_of": lambda name: claim.made(name).type,
-        "shape_of": lambda name: claim.made(name).shape,
-        "via": lambda name: claim.made(name).via,
-        "learns": lambda name: claim.made(name).requires_grad,
-        "spoilt": lambda name: spoilt_input(task, names, claim, name),
-        "left": lambda name: claim.inputs.get(name, MISSING).tensor,
-        "gradient": lambda of, to: _tensor(claim.gradients.get(f"{of}>{to}")),
+        "missing": lambda name: observation.made(name).kind == "missing",
+        "kind": lambda name: observation.made(name).kind,
+        "type_of": lambda name: observation.made(name).type,
+        "shape_of": lambda name: observation.made(name).shape,
+        "via": lambda name: observation.made(name).via,
+        "learns": lambda name: observation.made(name).requires_grad,
+        "spoilt": lambda name: spoilt_input(task, names, observation, name),
+        "left": lambda name: observation.inputs.get(name, MISSING).tensor,
+        "gradient": lambda of, to: _tensor(observation.gradients.get(f"{of}>{to}")),
         "same": _same,
-        "fault": _told(claim.fault),
-        "probed": lambda name: _told(claim.probed.get(name)),
-        "unfinished": {name for one in claim.defined for name in one[1:]},
+        "fault": _fault_view(observation.fault),
+        "probed": lambda name: _fault_view(observation.probed.get(name)),
+        "unfinished": {name for one in observation.defined for name in one[1:]},
         "assigned": ReadWhenAsked(lambda: _assigned(source)),
         "uses": ReadWhenAsked(lambda: _uses(source, task.setup)),
-        "called": lambda name: any(operation(name) in operations(one) for one in claim.calls),
+        "called": lambda name: any(operation(name) in operations(one) for one in observation.calls),
         "failed": failed,
         "lesson": lesson,
     }
@@ -124,11 +126,11 @@ def _same(one: Any, other: Any) -> bool:  # noqa: ANN401  whatever an author com
     return both and compare.same(one, other)
 
 
-def _told(fault: Fault | None) -> ToldFault | None:
+def _fault_view(fault: Fault | None) -> FaultView | None:
     if fault is None:
         return None
     operands = {name: made.tensor for name, made in fault.operands.items()}
-    return ToldFault(fault.type, fault.message, fault.line, fault.targets, fault.on_self, operands)
+    return FaultView(fault.type, fault.message, fault.line, fault.targets, fault.on_self, operands)
 
 
 @lru_cache(maxsize=4)

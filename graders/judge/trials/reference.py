@@ -18,15 +18,16 @@ from typing import Any
 
 import torch
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.judge.code.data_flow import made_from, serves
 from graders.judge.values.compare import Terms
 from graders.judge.values.condition import Noise, condition
-from graders.judge.values.decode_observation import Claim, Made, read
+from graders.judge.values.decode_observation import Observation, Observed, read
 from graders.judge.values.plausible import plausible
-from graders.student import main_module, observation
-from graders.student.execution import Ended, Program, assigned, graphs_kept
+from graders.student import main_module
+from graders.student.execution import Program, ProgramResult, assigned, graphs_kept
 from graders.student.main_module import FILE
+from graders.student.observation import cotangent, gradient_frame, gradients, observe, table_of
 from graders.student.probe import Probe, graph_was_freed, run
 from graders.task import Task
 
@@ -42,15 +43,15 @@ class OtherShape(Exception):
 class AdoptingProgram(Program):
     """An author's text in which each of the named values is replaced right after it is made."""
 
-    def __init__(self, source: str, adopted: frozenset[str], texts: Texts) -> None:
-        """`adopted`: the names to replace; `texts`: those that are compiled already."""
-        self._adopted, self._texts = adopted, texts
+    def __init__(self, source: str, adopted: frozenset[str], code_cache: CodeCache) -> None:
+        """`adopted`: the names to replace; `code_cache`: those that are compiled already."""
+        self._adopted, self._code_cache = adopted, code_cache
         super().__init__(source)
 
     def compiled(self, source: str) -> CodeType:
         """With `name = __adopt__("name", name)` behind each top-level statement that makes `name`."""
         key = ("program", source, tuple(sorted(self._adopted)))
-        code: CodeType = self._texts.compiled(key, lambda: self._compiled(source))
+        code: CodeType = self._code_cache.compiled(key, lambda: self._compiled(source))
         return code
 
     def _compiled(self, source: str) -> CodeType:
@@ -60,10 +61,10 @@ class AdoptingProgram(Program):
 class AdoptingProbe(Probe):
     """The author's probe, in which each of the named values is replaced right after it is made."""
 
-    def __init__(self, source: str, adopted: frozenset[str], texts: Texts) -> None:
-        """`adopted`: the names to replace; `texts`: those that are compiled already."""
+    def __init__(self, source: str, adopted: frozenset[str], code_cache: CodeCache) -> None:
+        """`adopted`: the names to replace; `code_cache`: those that are compiled already."""
         self.adopted = adopted
-        super().__init__(source, texts)
+        super().__init__(source, code_cache)
 
     def prepared(self, tree: ast.Module) -> ast.Module:
         """With the adoptions."""
@@ -92,7 +93,7 @@ def _adoption(name: str, place: ast.stmt) -> ast.stmt:
 class Adoption:
     """Gives a value of the reference the student's numbers."""
 
-    def __init__(self, made: dict[str, Made], *, same_shape: bool, noise: Noise | None = None) -> None:
+    def __init__(self, made: dict[str, Observed], *, same_shape: bool, noise: Noise | None = None) -> None:
         """
         What to adopt.
 
@@ -108,7 +109,7 @@ class Adoption:
         """The value to go on with instead of `value`."""
         made = self._made[name]
         assert made.tensor is not None  # noqa: S101  only readable values are adopted
-        own, _ = observation.table_of(value)
+        own, _ = table_of(value)
         if self._same_shape and (own is None or tuple(own.shape) != made.shape):
             raise OtherShape(name)
         learns = made.tensor.is_floating_point() and (own is None or own.requires_grad or made.kind == "tensor")
@@ -134,17 +135,17 @@ def _put(module: torch.nn.Module, own: torch.Tensor, leaf: torch.Tensor) -> None
 class Programs:
     """An author's texts with the probe, each compiled once for each set of names that is adopted in it."""
 
-    def __init__(self, task: Task, texts: Texts | None = None) -> None:
-        """`task`: whose probe is run after each text; `texts`: those that are compiled already."""
-        self._probe, self._texts = task.probe, texts or Texts()
+    def __init__(self, task: Task, code_cache: CodeCache | None = None) -> None:
+        """`task`: whose probe is run after each text; `code_cache`: those that are compiled already."""
+        self._probe, self._code_cache = task.probe, code_cache or CodeCache()
         part = task.student_part()
-        self._settings = {"redefined": frozenset(part["redefined"]), "time_s": part["wall_time_s"]}
+        self._redefined, self._time_s = frozenset(part.redefined), part.wall_time_s
         self._starts = tuple(dict.fromkeys(one for check in task.checks for leaf in check.leaves for one in leaf.given))
-        self._made_from = made_from(task.solution, task.setup, self._texts) if not task.probe else {}
+        self._made_from = made_from(task.solution, task.setup, self._code_cache) if not task.probe else {}
         self._serving: dict[tuple[str, tuple[str, ...]], list[tuple[str, ...]]] = {}
         self._known: dict[tuple[str, frozenset[str]], tuple[AdoptingProgram, AdoptingProbe]] = {}
 
-    def run(self, source: str, adopted: frozenset[str], fresh: Callable[[], Names]) -> tuple[Ended, Names]:
+    def run(self, source: str, adopted: frozenset[str], fresh: Callable[[], Names]) -> tuple[ProgramResult, Names]:
         """
         Run the text with these names adopted, then the probe, as a student's process does.
 
@@ -158,11 +159,11 @@ class Programs:
         """
         program, probe = self.compiled(source, adopted)
         names = fresh()
-        ended = run(program, probe, names, **self._settings)
+        ended = run(program, probe, names, redefined=self._redefined, time_s=self._time_s)
         if graph_was_freed(ended):
             names = fresh()
             with graphs_kept(True):  # noqa: FBT003
-                ended = run(program, probe, names, **self._settings)
+                ended = run(program, probe, names, redefined=self._redefined, time_s=self._time_s)
         return ended, names if ended.values is None else ended.values
 
     def serving(self, of: str, adopted: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -177,8 +178,8 @@ class Programs:
         """The text and the probe with these names adopted."""
         key = (source, adopted)
         if key not in self._known:
-            program = AdoptingProgram(source, adopted, self._texts)
-            self._known[key] = program, AdoptingProbe(self._probe, adopted, self._texts)
+            program = AdoptingProgram(source, adopted, self._code_cache)
+            self._known[key] = program, AdoptingProbe(self._probe, adopted, self._code_cache)
         return self._known[key]
 
 
@@ -210,19 +211,19 @@ class Start:
 class Reference:
     """The author's code on one trial's data."""
 
-    def __init__(self, task: Task, start: Start, claim: Claim, programs: Programs, *, pure: Names) -> None:
+    def __init__(self, task: Task, start: Start, observation: Observation, programs: Programs, *, pure: Names) -> None:
         """
         One trial.
 
         Args:
             task: the exercise.
             start: the starting code's state on this trial, with the student's inputs.
-            claim: the student's.
+            observation: the student's.
             programs: shared by all trials.
             pure: the solution's names, all its own.
         """
         self._pure = pure
-        self._task, self._claim, self._programs = task, claim, programs
+        self._task, self._observation, self._programs = task, observation, programs
         self._start = start
         self._runs: dict[tuple[tuple[str, ...], int], tuple[Names, Adoption] | None] = {}
         self._gradients: dict[tuple[str, int, tuple[str, ...], int], dict[str, torch.Tensor | None]] = {}
@@ -257,7 +258,7 @@ class Reference:
         return self._runs[key]
 
     def _run(self, adopted: tuple[str, ...], noise: Noise | None) -> tuple[Names, Adoption] | None:
-        made = {name: self._claim.made(name) for name in adopted}
+        made = {name: self._observation.made(name) for name in adopted}
         if not all(one.readable and plausible(one, self._pure.get(name)) for name, one in made.items()):
             return None
         adoption = Adoption(made, same_shape=False, noise=noise)
@@ -277,7 +278,7 @@ class Reference:
 
         def changed(sample: int) -> torch.Tensor | None:
             found = self.given(given, of=of, sample=sample)
-            return observation.table_of(found[0].get(of))[0] if found is not None else None
+            return table_of(found[0].get(of))[0] if found is not None else None
 
         return lambda samples: condition(changed, samples)
 
@@ -334,28 +335,28 @@ class Reference:
         for name in given:
             leaf = adoption.leaves.get(name)
             if leaf is None:
-                leaf, _ = observation.table_of(names.get(name))
+                leaf, _ = table_of(names.get(name))
             if leaf is not None:
                 yield name, leaf
 
     def _cotangent(self, shape: tuple[int, ...], seed: int) -> torch.Tensor:
         """The random r, drawn once for all outputs of a shape."""
         if (shape, seed) not in self._cotangents:
-            self._cotangents[shape, seed] = observation.cotangent(shape, seed)
+            self._cotangents[shape, seed] = cotangent(shape, seed)
         return self._cotangents[shape, seed]
 
-    def variant(self, code: str, seed: int) -> Claim | None:
+    def variant(self, code: str, seed: int) -> Observation | None:
         """What a wrong variant would have handed over, on the student's tables; None if it cannot be the one."""
         tables = {one.name for one in self._task.outputs if one.kind == "table"}
-        made = {name: self._claim.made(name) for name in tables if self._claim.made(name).readable}
+        made = {name: self._observation.made(name) for name in tables if self._observation.made(name).readable}
         if not all(plausible(one, self._pure.get(name)) for name, one in made.items()):
             return None
         adoption = Adoption(made, same_shape=True)
-        order = self._task.student_part()
+        part = self._task.student_part()
         ended, names = self._programs.run(code, frozenset(made), lambda: self._start.fresh(**{_ADOPT: adoption}))
         if any(one["type"] == OtherShape.__name__ for one in (ended.fault, *ended.probed.values()) if one):
             return None
         names.pop(_ADOPT, None)
-        frame = observation.claim(names, order, ended)
-        found = observation.gradient_frame(observation.gradients(names, order["gradients"], seed))
-        return read(order, frame, found)
+        frame = observe(names, part, ended)
+        found = gradient_frame(gradients(names, part.gradients, seed))
+        return read(part, frame, found)

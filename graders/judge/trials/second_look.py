@@ -8,7 +8,7 @@ own numbers has failed. What passed with them has passed only if it passes with 
 import torch
 
 from graders.judge.trials.trial import Outcome, Trial, failed
-from graders.judge.values.decode_observation import Claim
+from graders.judge.values.decode_observation import Observation
 from graders.report import CheckStatus
 from graders.student.start_values import MAX_RENEWED, OtherNumbers, blind_spot
 from graders.task import Check
@@ -60,7 +60,7 @@ def _hides_much(trial: Trial) -> bool:
 
 def _shares_rows(again: Trial | None, table: str) -> bool:
     """Could nothing be put into a table, because its rows are one and the same place in memory?"""
-    return again is not None and (table, table) in again.claim.late
+    return again is not None and (table, table) in again.observation.late
 
 
 def _is_hidden(trial: Trial, again: Trial, check: Check) -> bool:
@@ -118,8 +118,8 @@ def _not_replaced(trial: Trial, again: Trial, hidden: list[Check]) -> str:
         if table is not None and not is_shared and not _has_others(table, trial.seed, number):
             return name
     judged = {leaf.of for check in hidden for leaf in check.leaves}
-    late = (one for one in again.claim.late if one[1] in judged)
-    stale = next((table for table, output in late if _alike(trial.claim, again.claim, output)), "")
+    late = (one for one in again.observation.late if one[1] in judged)
+    stale = next((table for table, output in late if _alike(trial.observation, again.observation, output)), "")
     return stale and (_blind(trial) or stale)
 
 
@@ -128,6 +128,6 @@ def _has_others(table: torch.Tensor, seed: int, number: int) -> bool:
     return any(OtherNumbers(seed, number, renewed=renewed).are_in(table) for renewed in renewals)
 
 
-def _alike(one: Claim, other: Claim, name: str) -> bool:
+def _alike(one: Observation, other: Observation, name: str) -> bool:
     left, right = one.made(name).tensor, other.made(name).tensor
     return left is not None and right is not None and left.shape == right.shape and torch.equal(left, right)

@@ -1,4 +1,4 @@
-"""One trial as the checks see it: the student's claim beside the reference."""
+"""One trial as the checks see it: the student's observation beside the reference."""
 
 import ast
 import copy
@@ -9,23 +9,23 @@ from typing import Any
 
 import torch
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.faults import MAX_AUTHOR_FAULTS, AuthorFault
 from graders.judge.feedback.explanations import explain
 from graders.judge.trials import block
 from graders.judge.trials.block import Block
 from graders.judge.trials.expressions import FILE, evaluated
 from graders.judge.trials.inputs import spoilt_input
-from graders.judge.trials.predicates import facts
+from graders.judge.trials.predicates import predicate_names
 from graders.judge.trials.reference import Names, Reference
 from graders.judge.values.compare import Bound, Terms
 from graders.judge.values.condition import Noise, condition
-from graders.judge.values.decode_observation import MISSING, Claim, Fault, Made
+from graders.judge.values.decode_observation import MISSING, Fault, Observation, Observed
 from graders.judge.values.plausible import plausible
 from graders.report import CheckStatus
-from graders.starting_code import raised, told
-from graders.student import observation
+from graders.starting_code import drawn_values, raised
 from graders.student.execution import assigned
+from graders.student.observation import cotangent, table_of
 from graders.student.probe import ProbeTimeLimit
 from graders.task import Output, Task
 
@@ -84,19 +84,19 @@ def _is_of_a_call(fault: Fault) -> bool:
 
 @dataclass
 class Trial:
-    """One trial: data, claim, reference, and what the checks have found so far."""
+    """One trial: data, observation, reference, and what the checks have found so far."""
 
     task: Task
     names: Names  # the starting code's
     pure: Names  # the solution's, all its own
-    claim: Claim
+    observation: Observation
     reference: Reference
     seed: int
     lesson: bool  # are its data the lesson's, and so anybody's to print?
     of_lesson: bool  # are they, be they printed or not?
     values: dict[str, Any]  # of the parameters that were changed
     source: str  # the student's text, to be looked at but never run
-    texts: Texts = field(default_factory=Texts)  # the author's, as far as they are compiled
+    code_cache: CodeCache = field(default_factory=CodeCache)  # the author's, as far as they are compiled
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     author_faults: list[AuthorFault] = field(default_factory=list)  # what the author's texts raised on it
     failing: set[str] = field(default_factory=set)  # ids of the checks that have failed so far
@@ -113,11 +113,11 @@ class Trial:
     @property
     def parsed(self) -> bool:
         """Can the student's text be read at all?"""
-        return self.claim.fault is None or self.claim.fault.parsed
+        return self.observation.fault is None or self.observation.fault.parsed
 
-    def made(self, name: str) -> Made:
+    def made(self, name: str) -> Observed:
         """The student's value."""
-        return self.claim.made(name)
+        return self.observation.made(name)
 
     def bound(self, name: str) -> Bound:
         """How far off a number of this output may be, or one of the gradients that come from it."""
@@ -136,7 +136,7 @@ class Trial:
     def expected_shape(self, name: str) -> tuple[int, ...]:
         """The shape that the solution gives an output, all by itself."""
         value = self.pure.get(name)
-        tensor, _ = observation.table_of(value)
+        tensor, _ = table_of(value)
         return tuple(tensor.shape) if tensor is not None else ()
 
     def absent(self, name: str) -> Outcome | None:
@@ -161,17 +161,17 @@ class Trial:
     @property
     def stopped(self) -> bool:
         """Did the student's code end before its last line?"""
-        return self.claim.fault is not None or self.claim.exited is not None
+        return self.observation.fault is not None or self.observation.exited is not None
 
     @property
     def nothing(self) -> list[str]:
         """The outputs that are there as None."""
-        return [name for name, one in self.claim.outputs.items() if one.type == "NoneType"]
+        return [name for name, one in self.observation.outputs.items() if one.type == "NoneType"]
 
     @property
     def left_early(self) -> bool:
         """Did the student's code end itself before all was made that it was to make?"""
-        return self.claim.exited is not None and bool(self._missing)
+        return self.observation.exited is not None and bool(self._missing)
 
     @cached_property
     def _probe_makes(self) -> frozenset[str]:
@@ -189,7 +189,7 @@ class Trial:
 
     def _lacking(self, name: str) -> str:
         """The student's name for want of which a line of the probe could not make an output."""
-        fault = self.claim.probed.get(name)
+        fault = self.observation.probed.get(name)
         if fault is None or fault.line is not None or fault.type != "NameError":
             return ""
         match = re.match(r"name '(\w+)' is not defined", fault.message)
@@ -197,7 +197,7 @@ class Trial:
 
     def _not_made(self, name: str) -> Outcome:
         """What is said of a name that the student's code was to make."""
-        fault, exited = self.claim.fault, self.claim.exited
+        fault, exited = self.observation.fault, self.observation.exited
         if fault is not None:
             if name == self._blamed(fault.targets):
                 return failed(self._stopped_here(name))
@@ -216,7 +216,7 @@ class Trial:
         return None if made_before else next(iter(self._missing), None)
 
     def _never_made(self, name: str) -> str:
-        function = next((one[0] for one in self.claim.defined if name in one[1:]), None)
+        function = next((one[0] for one in self.observation.defined if name in one[1:]), None)
         if function is not None:
             which = f"`{function}`" if self.lesson else "a function that makes it"  # a name may be made of fresh data
             return (
@@ -229,7 +229,7 @@ class Trial:
         """Your code ran, but what it defines could not be used as the task says."""
         if lacking := self._lacking(name):
             return self._not_made(lacking)
-        fault = self.claim.probed.get(name)
+        fault = self.observation.probed.get(name)
         if fault is None or (fault.line is None and (self.stopped or fault.type == "NameError")):
             return not_run(_NOT_THERE)
         if fault.type != TIME_LIMIT and fault.line is None and not _is_of_a_call(fault):
@@ -267,7 +267,7 @@ class Trial:
         Raises:
             Exception: whatever it raises; the student's outputs need not fit it.
         """
-        return evaluated(text, more | self._known(), self.texts)
+        return evaluated(text, more | self._known(), self.code_cache)
 
     def terms_of(self, text: str) -> Terms:
         """How large the terms are that an author's expression is made of; nothing of it is known where it raises."""
@@ -275,7 +275,7 @@ class Trial:
         def changed(sample: int) -> torch.Tensor | None:
             known = self._known(Noise(sample).on_all(self._observed()) if sample else None)
             try:
-                value = evaluated(text, known, self.texts)
+                value = evaluated(text, known, self.code_cache)
             except Exception:  # noqa: BLE001  the student's outputs need not fit it
                 return None
             return value if isinstance(value, torch.Tensor) else None
@@ -300,8 +300,8 @@ class Trial:
         changed = noise.on_all(observed) if sample else {}
         try:
             leaf = (observed | changed)[to].detach().clone().requires_grad_()
-            value = evaluated(text, self._known(changed | {to: leaf}), self.texts)
-            r = observation.cotangent(tuple(value.shape), self.seed).to(value.dtype)
+            value = evaluated(text, self._known(changed | {to: leaf}), self.code_cache)
+            r = cotangent(tuple(value.shape), self.seed).to(value.dtype)
             (gradient,) = torch.autograd.grad(value, leaf, noise.on(r) if sample else r)
         except Exception:  # noqa: BLE001  the student's outputs need not fit it
             return None
@@ -320,7 +320,9 @@ class Trial:
         """The facts, and the values: an output that is not there hides what the starting code has under its name."""
         self.failing.clear()
         self.failing.update(id_ for id_, one in self.outcomes.items() if one.status is CheckStatus.FAILED)
-        about = facts(self.task, self.names, self.claim, source=self.source, failed=self.failing, lesson=self.of_lesson)
+        about = predicate_names(
+            self.task, self.names, self.observation, source=self.source, failed=self.failing, lesson=self.of_lesson
+        )
         outputs = {one.name for one in self.task.outputs}
         return {
             **about,
@@ -339,9 +341,9 @@ class Trial:
         """Run it on copies of all that it sees, but for what is `changed`."""
         if not self.task.judge:
             return block.NOTHING
-        mine = replace(self, names=block.copied(self.reference.fresh()), claim=copy.deepcopy(self.claim))
+        mine = replace(self, names=block.copied(self.reference.fresh()), observation=copy.deepcopy(self.observation))
         seen = mine._observed() | changed  # noqa: SLF001  of its own kind
-        return block.run(self.task.judge, seen, self.texts, absent=self.absent_names())
+        return block.run(self.task.judge, seen, self.code_cache, absent=self.absent_names())
 
     def absent_names(self) -> frozenset[str]:
         """The outputs that no expression can use: not there, or nothing that can be computed with."""
@@ -372,7 +374,7 @@ class Trial:
             self.author_faults.append(AuthorFault(f"`judge`, asked by {text}" if inside else text, said))
 
     def _values_told(self) -> str:
-        return told(self.values) or (" (on the lesson's own data)" if self.of_lesson else "")
+        return drawn_values(self.values) or (" (on the lesson's own data)" if self.of_lesson else "")
 
     def own_values(self) -> Names:
         """The student's outputs that can be computed with; names that are not there hide the starting code's."""
@@ -386,7 +388,7 @@ class Trial:
         )
 
     def _stopped_here(self, name: str) -> str:
-        fault = self.claim.fault
+        fault = self.observation.fault
         assert fault is not None  # noqa: S101  the caller looked
         if not self.lesson:
             kind = fault.type if fault.builtin else "an exception of its own"
@@ -395,11 +397,11 @@ class Trial:
 
     def overwritten(self, name: str) -> str | None:
         """What is said of an input that the student has spoilt, or None if it is in order."""
-        spoilt = spoilt_input(self.task, self.names, self.claim, name)
+        spoilt = spoilt_input(self.task, self.names, self.observation, name)
         if not spoilt:
             return None
-        made = self.claim.inputs.get(name, MISSING)
-        was = observation.table_of(self.names.get(name))[0]
+        made = self.observation.inputs.get(name, MISSING)
+        was = table_of(self.names.get(name))[0]
         now = f"it now has the shape {list(made.shape)}" if made.kind == "tensor" else "it is no tensor any more"
         if was is not None and made.kind == "tensor" and tuple(was.shape) == made.shape:
             now = "its numbers are no longer those it had"

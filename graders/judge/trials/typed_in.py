@@ -30,8 +30,8 @@ def typed_in(lesson: Trial, trial: Trial) -> bool:
         trial: one of the same submission.
     """
     if trial.of_lesson:
-        return trial.claim.fault is None and not _failed(trial)
-    if trial.claim.fault is None and not _failed(trial):
+        return trial.observation.fault is None and not _failed(trial)
+    if trial.observation.fault is None and not _failed(trial):
         return False
     return any(_stayed(lesson, trial, one.name) for one in trial.task.outputs) or _in_the_fault(lesson, trial)
 
@@ -44,30 +44,36 @@ def _stayed(lesson: Trial, trial: Trial, name: str) -> bool:
     """Is an output of the lesson's size, or still its value, where the solution's is not?"""
     made = trial.made(name)
     if made.kind == "value":
-        told = lesson.made(name).value
-        return made.value == told and not _same(told, trial.pure.get(name)) and _is_typed(told, lesson.source)
+        value_then = lesson.made(name).value
+        return (
+            made.value == value_then
+            and not _same(value_then, trial.pure.get(name))
+            and _is_typed(value_then, lesson.source)
+        )
     was, wanted = lesson.expected_shape(name), trial.expected_shape(name)
     if not len(made.shape) == len(was) == len(wanted):
         return False
     return any(one == old != new for one, old, new in zip(made.shape, was, wanted, strict=True))
 
 
-def _is_typed(told: Any, text: str) -> bool:  # noqa: ANN401  a plain value
+def _is_typed(value_then: Any, text: str) -> bool:  # noqa: ANN401  a plain value
     """Do all the numbers of a value stand in the text?"""
-    numbers = {one for one in (told if isinstance(told, list) else [told]) if type(one) in (int, float)}
+    numbers = {
+        one for one in (value_then if isinstance(value_then, list) else [value_then]) if type(one) in (int, float)
+    }
     large = {one for one in numbers if one >= _SMALLEST}
     return bool(large) and large <= numbers_in(text)
 
 
-def _same(told: Any, value: Any) -> bool:  # noqa: ANN401  plain values of the student and of the author
+def _same(value_then: Any, value: Any) -> bool:  # noqa: ANN401  plain values of the student and of the author
     try:
-        return bool(told == value)
+        return bool(value_then == value)
     except Exception:  # noqa: BLE001  an author's object
         return False
 
 
 def _in_the_fault(lesson: Trial, trial: Trial) -> bool:
-    fault = trial.claim.fault
+    fault = trial.observation.fault
     if fault is None:
         return False
     then = set(_sizes(lesson)) - set(_sizes(trial))

@@ -1,6 +1,7 @@
 """
-Reading a student's claims, which the parent has found to be within `graders.protocol.observation_schema`. Where one is
-not what was asked for all the same, `ClaimRefused` says so, and the run counts as having handed over nothing.
+Reading a student's observations, which the parent has found to be within `graders.protocol.observation_schema`. Where
+one is not what was asked for all the same, `UnreadableObservation` says so, and the run counts as having handed over
+nothing.
 """
 
 import builtins
@@ -12,12 +13,13 @@ from safetensors import deserialize
 
 from graders.protocol.frames import Frame
 from graders.protocol.observation_schema import DTYPES
+from graders.task import StudentPart
 
 _DTYPES = {name: getattr(torch, known) for name, (known, _) in DTYPES.items()}
 
 
-class ClaimRefused(Exception):
-    """The claim is not of the form that a harness writes."""
+class UnreadableObservation(Exception):
+    """The observation is not of the form that a harness writes."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Made:
+class Observed:
     """What a student made under one name."""
 
     kind: str  # missing | tensor | array | table | value | other
@@ -52,7 +54,7 @@ class Made:
         return self.tensor is not None
 
 
-MISSING = Made("missing")
+MISSING = Observed("missing")
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Fault:
     code: str
     targets: tuple[str, ...]
     on_self: bool = False  # the name that was looked for is one that `self` holds
-    operands: dict[str, Made] = field(default_factory=dict)
+    operands: dict[str, Observed] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,11 @@ class Exit:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Observation:
     """All that one trial handed over."""
 
-    outputs: dict[str, Made]
-    inputs: dict[str, Made]
+    outputs: dict[str, Observed]
+    inputs: dict[str, Observed]
     fault: Fault | None
     probed: dict[str, Fault]  # how a line of the probe failed, by the output it was to make
     printed: str
@@ -94,39 +96,41 @@ class Claim:
     calls: tuple[str, ...] = ()  # names of operations that ran, where they were asked for
     late: tuple[tuple[str, str], ...] = ()  # [table, output]: the output was there before the table was found
 
-    def made(self, name: str) -> Made:
+    def made(self, name: str) -> Observed:
         """What stands under an output's name."""
         return self.outputs.get(name, MISSING)
 
 
-def read(order: dict[str, Any], made: Frame, found: Frame | None) -> Claim:
+def read(part: StudentPart, made: Frame, found: Frame | None) -> Observation:
     """
-    One trial's claim.
+    One trial's observation.
 
     Args:
-        order: what the student's process was asked for; just that must come back.
-        made: the claim frame.
+        part: what the student's process was asked for; just that must come back.
+        made: the observation frame.
         found: the gradient frame, or None if it never came.
 
     Raises:
-        ClaimRefused: in any way not what a harness writes.
+        UnreadableObservation: in any way not what a harness writes.
     """
     try:
-        return _claim(order, made.body, unpack(made.tensors), found)
+        return _observation(part, made.body, unpack(made.tensors), found)
     except Exception as fault:
-        raise ClaimRefused("what came out of the run cannot be read") from fault
+        raise UnreadableObservation("what came out of the run cannot be read") from fault
 
 
-def _claim(order: dict[str, Any], body: Any, tensors: dict[str, torch.Tensor], found: Frame | None) -> Claim:  # noqa: ANN401
-    outputs = {name: _made(name, facts, tensors) for name, facts in body["outputs"].items()}
-    inputs = {name: _made(name, facts, tensors) for name, facts in body["inputs"].items()}
+def _observation(
+    part: StudentPart, body: dict[str, Any], tensors: dict[str, torch.Tensor], found: Frame | None
+) -> Observation:
+    outputs = {name: _observed(name, description, tensors) for name, description in body["outputs"].items()}
+    inputs = {name: _observed(name, description, tensors) for name, description in body["inputs"].items()}
     gradients = _gradients(found.body, unpack(found.tensors)) if found is not None else {}
-    asked = {f"{of}>{to}" for of, to in order["gradients"]}
-    if list(outputs) != [one["name"] for one in order["outputs"]] or list(inputs) != order["inputs"]:
-        raise ClaimRefused("other names than those asked for")
+    asked = {f"{of}>{to}" for of, to in part.gradients}
+    if list(outputs) != [name for name, _ in part.outputs] or tuple(inputs) != part.inputs:
+        raise UnreadableObservation("other names than those asked for")
     if found is not None and gradients.keys() != asked:
-        raise ClaimRefused("other gradients than those asked for")
-    return Claim(
+        raise UnreadableObservation("other gradients than those asked for")
+    return Observation(
         outputs=outputs,
         inputs=inputs,
         fault=_fault(body["fault"], tensors),
@@ -154,21 +158,21 @@ def _tensor(view: dict[str, Any]) -> torch.Tensor:
     return torch.frombuffer(view["data"], dtype=dtype).reshape(view["shape"])
 
 
-def _made(name: str, facts: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str = "") -> Made:
-    tensor = tensors.get(prefix + name) if "refused" not in facts else None
-    shape = tuple(tensor.shape) if tensor is not None else tuple(int(size) for size in facts.get("shape", ()))
-    return Made(
-        kind=facts["kind"],
-        type=_text(facts.get("type", "")),
-        via=_text(facts.get("via", "")),
-        dtype=str(tensor.dtype).removeprefix("torch.") if tensor is not None else _text(facts.get("dtype", "")),
+def _observed(name: str, description: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str = "") -> Observed:
+    tensor = tensors.get(prefix + name) if "refused" not in description else None
+    shape = tuple(tensor.shape) if tensor is not None else tuple(int(size) for size in description.get("shape", ()))
+    return Observed(
+        kind=description["kind"],
+        type=_text(description.get("type", "")),
+        via=_text(description.get("via", "")),
+        dtype=str(tensor.dtype).removeprefix("torch.") if tensor is not None else _text(description.get("dtype", "")),
         shape=shape,
-        refused=_text(facts.get("refused", "")),
-        requires_grad=facts.get("requires_grad", False) is True,
-        storage=int(facts.get("storage", -1)),
-        leaves=tuple(_leaf(one) for one in facts.get("leaves", ())),
+        refused=_text(description.get("refused", "")),
+        requires_grad=description.get("requires_grad", False) is True,
+        storage=int(description.get("storage", -1)),
+        leaves=tuple(_leaf(one) for one in description.get("leaves", ())),
         tensor=tensor,
-        value=_value(facts.get("value")),
+        value=_value(description.get("value")),
     )
 
 
@@ -185,29 +189,30 @@ def _value(raw: Any) -> Any:  # noqa: ANN401
     return _text(raw)
 
 
-def _exit(facts: dict[str, Any]) -> Exit:
-    return Exit(int(facts["line"]) if facts["line"] is not None else None, _text(facts["code"]))
+def _exit(description: dict[str, Any]) -> Exit:
+    return Exit(int(description["line"]) if description["line"] is not None else None, _text(description["code"]))
 
 
-def _fault(facts: dict[str, Any] | None, tensors: dict[str, torch.Tensor]) -> Fault | None:
-    return _known_fault(facts, tensors) if facts is not None else None
+def _fault(description: dict[str, Any] | None, tensors: dict[str, torch.Tensor]) -> Fault | None:
+    return _known_fault(description, tensors) if description is not None else None
 
 
-def _known_fault(facts: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Fault:
-    line = facts["line"]
+def _known_fault(description: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Fault:
+    line = description["line"]
     return Fault(
-        type=_text(facts["type"]),
+        type=_text(description["type"]),
         # a student may name a class after one of Python's own, but not make more names its own
-        builtin=facts["builtin"] is True and hasattr(builtins, _text(facts["type"])),
-        message=_text(facts["message"]),
-        memory=facts["memory"] is True,
+        builtin=description["builtin"] is True and hasattr(builtins, _text(description["type"])),
+        message=_text(description["message"]),
+        memory=description["memory"] is True,
         line=int(line) if line is not None else None,
-        parsed=facts["parsed"] is True,
-        code=_text(facts["code"]),
-        targets=tuple(_text(name) for name in facts["targets"]),
-        on_self=facts["on_self"] is True,
+        parsed=description["parsed"] is True,
+        code=_text(description["code"]),
+        targets=tuple(_text(name) for name in description["targets"]),
+        on_self=description["on_self"] is True,
         operands={
-            name: _made(name, one, tensors, prefix="operand:") for name, one in facts.get("operands", {}).items()
+            name: _observed(name, one, tensors, prefix="operand:")
+            for name, one in description.get("operands", {}).items()
         },
     )
 
@@ -221,5 +226,5 @@ def _gradients(words: dict[str, Any], tensors: dict[str, torch.Tensor]) -> dict[
 
 def _text(value: Any) -> str:  # noqa: ANN401
     if not isinstance(value, str):
-        raise ClaimRefused("a text was expected")
+        raise UnreadableObservation("a text was expected")
     return value

@@ -8,14 +8,14 @@ computed from it, so that it costs the judge nothing.
 
 from typing import Any
 
-from graders.judge.values.decode_observation import Made
-from graders.student import observation
+from graders.judge.values.decode_observation import Observed
+from graders.student.observation import table_of
 
 _TIMES = 4
 _ALWAYS = 64  # numbers along an axis that are never too many
 
 
-def plausible(made: Made, pure: Any) -> bool:  # noqa: ANN401  the solution's value
+def plausible(made: Observed, pure: Any) -> bool:  # noqa: ANN401  the solution's value
     """
     Say whether something may be computed from a value.
 
@@ -23,7 +23,7 @@ def plausible(made: Made, pure: Any) -> bool:  # noqa: ANN401  the solution's va
         made: the student's.
         pure: what the solution has made under the same name.
     """
-    own, _ = observation.table_of(pure)
+    own, _ = table_of(pure)
     longest = max((*own.shape, _ALWAYS // _TIMES)) if own is not None else _ALWAYS // _TIMES
     if made.tensor is None or max(made.shape, default=0) <= _TIMES * longest:
         return True

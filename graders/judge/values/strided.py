@@ -1,12 +1,12 @@
 """
 How many different numbers do strided views of one storage hold?
 
-Theory of operation. A view reaches the places `offset + i0 * stride0 + i1 * stride1 + …`. Two kinds are counted without
-looking at a place: views whose axes do not run into each other (each stride is larger than all that the shorter ones
-reach together) hold as many numbers as their shape says, and views whose ranges of places do not meet share none. That
-is what honest tables are. Where views do overlap, the places are marked: in a map of the range if it is dense, or else
-listed and sorted. Either costs at most a small multiple of the numbers in the views, which an observation bounds,
-however far apart they are said to lie.
+Theory of operation. A view reaches the positions `offset + i0 * stride0 + i1 * stride1 + …`. Two kinds are counted
+without looking at a position: views whose axes do not run into each other (each stride is larger than all that the
+shorter ones reach together) hold as many numbers as their shape says, and views whose ranges of positions do not meet
+share none. That is what honest tables are. Where views do overlap, the positions are marked: in a map of the range if
+it is dense, or else listed and sorted. Either costs at most a small multiple of the numbers in the views, which an
+observation bounds, however far apart they are said to lie.
 """
 
 import math
@@ -17,7 +17,7 @@ import torch
 
 from graders.judge.values.decode_observation import Leaf
 
-_DENSE = 64  # places of a range for each number in it, up to which the range is mapped
+_DENSE = 64  # positions of a range for each number in it, up to which the range is mapped
 
 
 def distinct_numbers(leaves: Iterable[Leaf]) -> int:
@@ -27,7 +27,7 @@ def distinct_numbers(leaves: Iterable[Leaf]) -> int:
 
 
 def _reduced(leaf: Leaf) -> Leaf | None:
-    """The same places by the fewest axes, the shortest stride first; None if there are none."""
+    """The same positions by the fewest axes, the shortest stride first; None if there are none."""
     if not all(leaf.shape):
         return None
     axes: list[tuple[int, int]] = []  # stride, size
@@ -42,7 +42,7 @@ def _reduced(leaf: Leaf) -> Leaf | None:
 
 
 def _reach(view: Leaf) -> int:
-    """The last place, counted from the first."""
+    """The last position, counted from the first."""
     return sum((size - 1) * step for size, step in zip(view.shape, view.stride, strict=True))
 
 
@@ -67,8 +67,8 @@ def _count(group: list[Leaf]) -> int:
     span = max(view.offset + _reach(view) for view in group) - first + 1
     numbers = sum(math.prod(view.shape) for view in group)
     if span > _DENSE * numbers:
-        places = np.sort(torch.cat([_places(view) for view in group]).numpy())  # several times as quick as torch
-        return 1 + int(np.count_nonzero(np.diff(places)))
+        positions = np.sort(torch.cat([_positions(view) for view in group]).numpy())  # several times as quick as torch
+        return 1 + int(np.count_nonzero(np.diff(positions)))
     seen = torch.zeros(span, dtype=torch.bool)
     for view in group:
         seen.as_strided(view.shape, view.stride, view.offset - first).fill_(True)  # noqa: FBT003
@@ -76,7 +76,7 @@ def _count(group: list[Leaf]) -> int:
 
 
 def _apart(view: Leaf) -> bool:
-    """Do no two indices lead to the same place?"""
+    """Do no two indices lead to the same position?"""
     reach = 0
     for size, step in zip(view.shape, view.stride, strict=True):
         if step <= reach:
@@ -85,8 +85,8 @@ def _apart(view: Leaf) -> bool:
     return True
 
 
-def _places(view: Leaf) -> torch.Tensor:
-    places = torch.full((1,), view.offset)
+def _positions(view: Leaf) -> torch.Tensor:
+    positions = torch.full((1,), view.offset)
     for size, step in zip(view.shape, view.stride, strict=True):
-        places = (places[:, None] + torch.arange(size) * step).flatten()
-    return places
+        positions = (positions[:, None] + torch.arange(size) * step).flatten()
+    return positions

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select, update
 
-from app.authoring import Course, Exercise, Lesson, Question
+from app.authoring import CourseContent, CodeExercise, LessonContent, Question
 from app.db import Database
 from app.errors import NotFound
 from app.models import ExerciseVersion
@@ -15,18 +15,18 @@ EXERCISE = "token-and-position-embeddings"
 
 
 @pytest.fixture(scope="module")
-def course() -> Course:
+def course() -> CourseContent:
     """Return the course that comes with Kelolo, with its first exercise only."""
     return first_course()
 
 
-def with_exercises(course: Course, *exercises: Exercise | Question) -> Course:
+def with_exercises(course: CourseContent, *exercises: CodeExercise | Question) -> CourseContent:
     """Return the course with other exercises in its lesson."""
     (lesson,) = course.lessons
     return course.model_copy(update={"lessons": [lesson.model_copy(update={"exercises": list(exercises)})]})
 
 
-def retitled(course: Course, title: str) -> Course:
+def retitled(course: CourseContent, title: str) -> CourseContent:
     """Return the course with another title for its exercise."""
     return with_exercises(course, course.lessons[0].exercises[0].model_copy(update={"title": title}))
 
@@ -37,7 +37,7 @@ def versions(database: Database) -> int:
         return session.scalar(select(func.count()).select_from(ExerciseVersion)) or 0
 
 
-def test_imported_course_is_listed(database: Database, course: Course) -> None:
+def test_imported_course_is_listed(database: Database, course: CourseContent) -> None:
     """Lessons stand there in order, with their text and their exercises."""
     with database.write() as session:
         summary = import_course(session, course)
@@ -50,7 +50,7 @@ def test_imported_course_is_listed(database: Database, course: Course) -> None:
     assert [(one.id, one.version) for one in lesson.exercises] == [(EXERCISE, 1)]
 
 
-def test_importing_twice_changes_nothing(database: Database, course: Course) -> None:
+def test_importing_twice_changes_nothing(database: Database, course: CourseContent) -> None:
     """Every start of the server imports; that makes no versions."""
     for expected in ((EXERCISE,), (), ()):
         with database.write() as session:
@@ -58,7 +58,7 @@ def test_importing_twice_changes_nothing(database: Database, course: Course) -> 
     assert versions(database) == 1
 
 
-def test_changed_exercise_gets_a_new_version(database: Database, course: Course) -> None:
+def test_changed_exercise_gets_a_new_version(database: Database, course: CourseContent) -> None:
     """The old version stays, for what was submitted to it."""
     with database.write() as session:
         import_course(session, course)
@@ -70,7 +70,7 @@ def test_changed_exercise_gets_a_new_version(database: Database, course: Course)
     assert versions(database) == 2
 
 
-def test_exercise_changed_back_is_its_old_version(database: Database, course: Course) -> None:
+def test_exercise_changed_back_is_its_old_version(database: Database, course: CourseContent) -> None:
     """Undoing a change makes no third version."""
     with database.write() as session:
         for one in (course, retitled(course, "Another title"), course):
@@ -79,7 +79,7 @@ def test_exercise_changed_back_is_its_old_version(database: Database, course: Co
     assert versions(database) == 2
 
 
-def test_stored_task_is_what_the_exercise_says(database: Database, course: Course) -> None:
+def test_stored_task_is_what_the_exercise_says(database: Database, course: CourseContent) -> None:
     """A worker grades from the database alone."""
     with database.write() as session:
         import_course(session, course)
@@ -87,7 +87,7 @@ def test_stored_task_is_what_the_exercise_says(database: Database, course: Cours
     assert stored.to_json() == course.lessons[0].exercises[0].task(1).to_json()
 
 
-def test_task_is_derived_anew_by_a_newer_kelolo(database: Database, course: Course) -> None:
+def test_task_is_derived_anew_by_a_newer_kelolo(database: Database, course: CourseContent) -> None:
     """What an older version derived from the same content is replaced, without a new version."""
     with database.write() as session:
         import_course(session, course)
@@ -97,7 +97,7 @@ def test_task_is_derived_anew_by_a_newer_kelolo(database: Database, course: Cour
         assert current_version(session, EXERCISE).task["exercise"] == EXERCISE
 
 
-def test_exercise_taken_off_a_lesson_can_still_be_found(database: Database, course: Course) -> None:
+def test_exercise_taken_off_a_lesson_can_still_be_found(database: Database, course: CourseContent) -> None:
     """It is no longer listed, but what was submitted to it stays readable; it may come back."""
     with database.write() as session:
         import_course(session, course)
@@ -111,9 +111,9 @@ def test_exercise_taken_off_a_lesson_can_still_be_found(database: Database, cour
         assert len(list_lessons(session)[0].exercises) == 1
 
 
-def test_lesson_taken_off_a_course_is_not_listed(database: Database, course: Course) -> None:
+def test_lesson_taken_off_a_course_is_not_listed(database: Database, course: CourseContent) -> None:
     """Another lesson in its place is."""
-    other = Lesson(id="other", title="Other", markdown="Text", exercises=[])
+    other = LessonContent(id="other", title="Other", markdown="Text", exercises=[])
     with database.write() as session:
         import_course(session, course)
         import_course(session, course.model_copy(update={"lessons": [other]}))
@@ -121,11 +121,11 @@ def test_lesson_taken_off_a_course_is_not_listed(database: Database, course: Cou
         assert [lesson.id for lesson in list_lessons(session)] == ["other"]
 
 
-def test_exercise_may_move_to_another_lesson(database: Database, course: Course) -> None:
+def test_exercise_may_move_to_another_lesson(database: Database, course: CourseContent) -> None:
     """Wherever it stands now is where it is listed, and only there."""
     (lesson,) = course.lessons
     emptied = lesson.model_copy(update={"exercises": []})
-    other = Lesson(id="other", title="Other", markdown="Text", exercises=lesson.exercises)
+    other = LessonContent(id="other", title="Other", markdown="Text", exercises=lesson.exercises)
     for lessons in ([emptied, other], [other, emptied], [lesson]):
         with database.write() as session:
             import_course(session, course.model_copy(update={"lessons": lessons}))

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select, update
 
-from app.authoring import Course
+from app.authoring import CourseContent
 from app.clients.tutor.port import Passage
 from app.db import Database
 from app.models import PassageRow
@@ -16,13 +16,13 @@ PAGE = f"/exercises/{EXERCISE}"
 
 
 @pytest.fixture(scope="module")
-def course() -> Course:
+def course() -> CourseContent:
     """Return the course that comes with Kelolo, with its first exercise only."""
     return first_course()
 
 
 @pytest.fixture
-def stored(database: Database, course: Course) -> Database:
+def stored(database: Database, course: CourseContent) -> Database:
     """Give a database with the course in it."""
     with database.write() as session:
         import_course(session, course)
@@ -35,7 +35,7 @@ def found(database: Database, question: str, *, exercise_id: str = EXERCISE, lim
         return search_passages(session, exercise_id=exercise_id, question=question, limit=limit)
 
 
-def rewritten(course: Course, markdown: str) -> Course:
+def rewritten(course: CourseContent, markdown: str) -> CourseContent:
     """Return the course with another text for its lesson."""
     (lesson,) = course.lessons
     return course.model_copy(update={"lessons": [lesson.model_copy(update={"markdown": markdown})]})
@@ -62,7 +62,7 @@ def test_words_are_found_in_other_forms(stored: Database) -> None:
     assert found(stored, "broadcasts")
 
 
-def test_word_in_a_heading_counts_more(database: Database, course: Course) -> None:
+def test_word_in_a_heading_counts_more(database: Database, course: CourseContent) -> None:
     """A section about something comes before one that mentions it."""
     with database.write() as session:
         import_course(
@@ -105,7 +105,7 @@ def test_other_lessons_stay_out(stored: Database) -> None:
     assert found(stored, "row", exercise_id="no-such-exercise") == []
 
 
-def test_changed_text_is_found_and_the_old_one_is_gone(stored: Database, course: Course) -> None:
+def test_changed_text_is_found_and_the_old_one_is_gone(stored: Database, course: CourseContent) -> None:
     """A new import leaves the search in step with the lessons."""
     with stored.write() as session:
         import_course(session, rewritten(course, "## Zebras\n\nStriped."))
@@ -120,7 +120,7 @@ def test_changed_row_is_found_by_its_new_words(stored: Database) -> None:
     assert [one.text for one in found(stored, "okapis")] == ["Okapi."]
 
 
-def test_importing_again_writes_nothing(stored: Database, course: Course) -> None:
+def test_importing_again_writes_nothing(stored: Database, course: CourseContent) -> None:
     """Rows stay the same ones: every start imports."""
     with stored.read() as session:
         before = session.scalars(select(PassageRow.id).order_by(PassageRow.id)).all()
@@ -129,7 +129,7 @@ def test_importing_again_writes_nothing(stored: Database, course: Course) -> Non
         assert session.scalars(select(PassageRow.id).order_by(PassageRow.id)).all() == before
 
 
-def test_exercise_that_moves_takes_its_task_along(stored: Database, course: Course) -> None:
+def test_exercise_that_moves_takes_its_task_along(stored: Database, course: CourseContent) -> None:
     """Its task is there once, in the lesson it now belongs to."""
     (lesson,) = course.lessons
     with stored.write() as session:

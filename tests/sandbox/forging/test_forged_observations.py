@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from benchmarks.forged_observations import LEAF, Edit, forgeries, forging, task
-from benchmarks.fuzz_claims import MOST_S, Seen
+from benchmarks.fuzz_observations import MOST_S, Seen
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import Report, Verdict
@@ -50,13 +50,13 @@ BEYOND = LEAF.format(storage=0, offset=0, shape="[1 << 39, 0]", stride="[0, 0]")
 
 
 def body(expression: str, *path: str | int) -> Edit:
-    """Another value at a place of a claim."""
-    return Edit("claim", "body", path, expression)
+    """Another value at a place of an observation."""
+    return Edit("observation", "body", path, expression)
 
 
 def header(expression: str, *path: str | int) -> Edit:
-    """Another value at a place of what a claim's tensors say of themselves."""
-    return Edit("claim", "header", path, expression)
+    """Another value at a place of what an observation's tensors say of themselves."""
+    return Edit("observation", "header", path, expression)
 
 
 FORGERIES = {
@@ -90,7 +90,7 @@ FORGERIES = {
     "a tensor that is elsewhere": header("[1 << 30, (1 << 30) + 16]", "doubled", "data_offsets"),
     "a tensor that nobody speaks of": header("{'dtype': 'F32', 'shape': [0], 'data_offsets': [0, 0]}", "more"),
     "a tensor that is not there": header("_Delete", "doubled"),
-    "half of the bytes": Edit("claim", "data", (), "lambda data: data[: len(data) // 2]"),
+    "half of the bytes": Edit("observation", "data", (), "lambda data: data[: len(data) // 2]"),
     "a word for a gradient": Edit("gradients", "body", ("gradients", "doubled>weight"), "'right'"),
     "a gradient not asked for": Edit("gradients", "body", ("gradients", "answer>weight"), "'none'"),
     "a gradient without its tensor": Edit("gradients", "header", ("doubled>weight",), "_Delete"),
@@ -126,7 +126,7 @@ def test_student_cannot_bring_the_judge_down_by_an_observation(grader: Grader, e
 @pytest.mark.parametrize("edit", FORGERIES.values(), ids=FORGERIES)
 def test_forged_observation_of_a_run_that_is_not_judged_is_a_crash_too(grader: Grader, edit: Edit) -> None:
     """Run and Check read what comes back by the same rules."""
-    assert grader.run(TASK, forging(SOLUTION, edit)).verdict is Verdict.CRASHED
+    assert grader.execute(TASK, forging(SOLUTION, edit)).verdict is Verdict.CRASHED
 
 
 # What an author's check does with a value within all bounds, and what is said of a student who gives just that.

@@ -63,7 +63,7 @@ def test_student_cannot_forge_a_frame(grade: Grade, kind: int) -> None:
     ],
 )
 def test_student_cannot_confuse_the_judge(grade: Grade, said: str) -> None:
-    """Garbled claims are the student's crash, never a fault of ours."""
+    """Garbled observations are the student's crash, never a fault of ours."""
     code = WRONG + f"import os, json\nsaid = {said}\nos.write(4, {FRAME.format(type=2)})\nimport time\ntime.sleep(9)\n"
     assert grade(code).verdict in (Verdict.CRASHED, Verdict.TIME_LIMIT, Verdict.FAILED)
 

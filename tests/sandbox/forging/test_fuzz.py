@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graders.judge import warmup as judging
-from graders.judge.values.decode_observation import Claim, read
-from graders.protocol.ending import Output
+from graders.judge.values.decode_observation import Observation, read
+from graders.protocol.ending import PrintedOutput
 from graders.protocol.frames import (
     HEADER,
     MAGIC,
@@ -38,7 +38,7 @@ SOME = 0.5
 DEEPEST = 3
 NUMBERS = (0, 1, -1, 2**63, 10**30, 0.5, -1e308, 7, 10**10)
 WORDS = ("", "tensor", "none", "table", "passed", "not_run", "\x00", "\ud800", "<b>", "h", "F64", "line", "x" * 5000)
-MOST_MIB = 200  # more resident than before, after all cases: some bounds' worth, never what a header claims
+MOST_MIB = 200  # more resident than before, after all cases: some bounds' worth, never what a header observations
 many = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 seeds = st.integers(0, 2**64)  # of the damage: drawn by Hypothesis piece by piece it takes ten times as long
@@ -60,7 +60,7 @@ def _memory_stays() -> Iterator[None]:
     | st.sampled_from([(MAX_JSON_BYTES, MAX_TENSOR_BYTES), (MAX_JSON_BYTES + 1, 0), (2, MAX_TENSOR_BYTES + 1)]),
 )
 def test_header_is_read_or_refused(magic: bytes, kind: int, lengths: tuple[int, int]) -> None:
-    """Any header gives lengths within the bounds, or FrameRefused; what it claims costs nothing."""
+    """Any header gives lengths within the bounds, or FrameRefused; what it observations costs nothing."""
     with contextlib.suppress(FrameRefused):
         _, said_json, said_tensors = read_header(HEADER.pack(magic, kind, *lengths))
         assert said_json <= MAX_JSON_BYTES
@@ -82,16 +82,16 @@ def test_body_is_read_or_refused(seed: int) -> None:
 
 @many
 @given(seeds)
-def test_claim_is_refused_or_read(seed: int) -> None:
-    """A right claim with any parts of it replaced, its tensors' bytes too, is refused by the schema or is a Claim."""
+def test_observation_is_refused_or_read(seed: int) -> None:
+    """A right observation with any parts of it replaced, its tensors' bytes too, is refused by the schema or is one."""
     dice = random.Random(seed)
-    claim, gradients = honest()
-    made = Frame(claim.type, spoilt(dice, claim.body), spoilt_bytes(dice, claim.tensors))
+    observation, gradients = honest()
+    made = Frame(observation.type, spoilt(dice, observation.body), spoilt_bytes(dice, observation.tensors))
     found = Frame(gradients.type, spoilt(dice, gradients.body), spoilt_bytes(dice, gradients.tensors))
     with contextlib.suppress(ObservationRefused):
-        SCHEMA.check_claim(made)
+        SCHEMA.check_observation(made)
         SCHEMA.check_gradients(found)
-        assert isinstance(read(running.ORDER, made, found), Claim)
+        assert isinstance(read(running.STUDENT_PART, made, found), Observation)
 
 
 @many
@@ -99,9 +99,9 @@ def test_claim_is_refused_or_read(seed: int) -> None:
 def test_outcome_is_read_or_refused(seed: int) -> None:
     """Whatever a judge says, if only because an author's code made it, is a report that is JSON, or refused."""
     outcome = spoilt(random.Random(seed), honest_outcome())
-    run = assembly.Run(None, Output(9, 9), Timing())
-    with contextlib.suppress(assembly.FindingsRefused):
-        report = assembly.judged(TASK, run, assembly.findings(TASK, outcome), seed="0")
+    run = assembly.Execution(None, PrintedOutput(9, 9), Timing())
+    with contextlib.suppress(assembly.OutcomeRefused):
+        report = assembly.judged(TASK, run, assembly.read_outcome(TASK, outcome), seed="0")
         assert isinstance(report, Report)
         assert len(json.dumps(report.to_json(), allow_nan=False).encode()) <= assembly.MAX_REPORT_BYTES
         assert {type(text) for one in report.checks for text in (one.id, one.title, one.message)} <= {str}
@@ -112,18 +112,18 @@ def test_outcome_is_read_or_refused(seed: int) -> None:
 @functools.cache
 def honest() -> tuple[Frame, Frame]:
     """What the sample run hands over on its first data."""
-    return running.rehearse()[0]
+    return running.run_sample()[0]
 
 
 @functools.cache
 def honest_outcome() -> dict[str, Any]:
     """What the judge says of the sample."""
-    outcome: dict[str, Any] = judging.rehearse()
+    outcome: dict[str, Any] = judging.run_sample()
     more = {"tag": "a", "message": "b"}, {"type": "ValueError", "message": "m", "line": 3, "explanation": "e"}
     return {**outcome, "misconception": more[0], "error": more[1]}
 
 
-SCHEMA = ObservationSchema(running.ORDER)
+SCHEMA = ObservationSchema(running.STUDENT_PART)
 TASK = dataclasses.replace(judging._TASK, wrong=(WrongVariant("a", "b"),))  # noqa: SLF001  what the honest outcome is of
 
 

@@ -95,9 +95,9 @@ def test_run_that_was_forked_ahead_finds_its_share(grader: Grader, task: Task) -
     half = "for n in range(48): open(f'f{n}', 'wb').write(bytes(2**20))\nimport os\nprint(len(os.listdir('.')))"
     for _ in range(2):
         grader.prepare(task.limits)
-        assert grader.run(task, fill).verdict is Verdict.OUTPUT_LIMIT
+        assert grader.execute(task, fill).verdict is Verdict.OUTPUT_LIMIT
         grader.prepare(task.limits)
-        assert grader.run(task, half).output == "48\n"
+        assert grader.execute(task, half).output == "48\n"
 
 
 def test_what_is_written_and_removed_again_is_not_counted(run: Run) -> None:

@@ -137,7 +137,7 @@ def test_student_cannot_overflow_the_stack_of_anyone_else(run: Run) -> None:
     ids=["a sum", "brackets", "attributes", "a name", "a comment"],
 )
 def test_student_cannot_bring_the_parser_down(run: Run, code: str) -> None:
-    """Texts that are hard to parse end in a verdict."""
+    """CodeCache that are hard to parse end in a verdict."""
     assert run(code).verdict in (Verdict.PASSED, Verdict.ERROR, Verdict.CRASHED)
 
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.judge.code.data_flow import made_from, serves
 from graders.judge.trials.reference import Programs, Reference, Start
-from graders.judge.values.decode_observation import Claim, Made
+from graders.judge.values.decode_observation import Observation, Observed
 from graders.starting_code import Setup
 from graders.task import Task
 
@@ -18,14 +18,14 @@ A, BOTH = frozenset({"a"}), frozenset({"a", "b"})
 
 def test_a_plain_text_says_what_is_made_from_what() -> None:
     """Through as many steps as there are."""
-    made = made_from(PLAIN, SETUP, Texts())
+    made = made_from(PLAIN, SETUP, CodeCache())
     assert made["found"] & made.keys() == {"a"}
     assert made["h"] & made.keys() == {"a", "b", "found", "other"}
 
 
 def test_a_wider_start_serves_what_is_not_made_from_the_rest() -> None:
     """`found` comes only from `a`; the sum of both does not."""
-    made = made_from(PLAIN, SETUP, Texts())
+    made = made_from(PLAIN, SETUP, CodeCache())
     assert serves(made, "found", given=A, wider=BOTH)
     assert not serves(made, "h", given=A, wider=BOTH)
     assert not serves(made, "a", given=frozenset({"b"}), wider=BOTH)
@@ -35,7 +35,7 @@ def test_a_wider_start_serves_what_is_not_made_from_the_rest() -> None:
 def test_a_line_that_takes_from_both_may_stop_a_run_before_it_comes_to_more() -> None:
     """Then what comes after it is not made from the narrower start, and must not be made from the wider."""
     made = made_from(
-        "a = nn.Embedding(rows, size)\nb = nn.Embedding(rows, size)\nh = a + b\nlast = a(x)", SETUP, Texts()
+        "a = nn.Embedding(rows, size)\nb = nn.Embedding(rows, size)\nh = a + b\nlast = a(x)", SETUP, CodeCache()
     )
     assert not serves(made, "last", given=A, wider=BOTH)
 
@@ -62,12 +62,12 @@ def test_a_line_that_takes_from_both_may_stop_a_run_before_it_comes_to_more() ->
 )
 def test_of_any_other_text_nothing_is_said(line: str) -> None:
     """One line that may change something unseen is enough."""
-    assert made_from(f"{PLAIN}{line}\n", SETUP, Texts()) == {}
+    assert made_from(f"{PLAIN}{line}\n", SETUP, CodeCache()) == {}
 
 
 def test_a_name_of_torch_that_stands_for_something_else_is_not_believed() -> None:
     """The starting code may make `nn` its own."""
-    assert made_from(PLAIN, f"{SETUP}nn = object()\n", Texts()) == {}
+    assert made_from(PLAIN, f"{SETUP}nn = object()\n", CodeCache()) == {}
 
 
 def test_both_ways_give_the_same_numbers(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,8 +87,8 @@ def _found(task: Task) -> dict[str, torch.Tensor]:
     _, pure = programs.run(task.solution, frozenset(), start.fresh)
     torch.manual_seed(1)
     outputs = {name: _table(*pure[name].weight.shape) for name in ("token_emb", "pos_emb")}
-    claim = Claim(outputs, {}, None, {}, "", (), {})
-    reference = Reference(task, start, claim, programs, pure=pure)
+    observation = Observation(outputs, {}, None, {}, "", (), {})
+    reference = Reference(task, start, observation, programs, pure=pure)
     found: dict[str, torch.Tensor] = {}
     for of, given in (("tok", ("token_emb",)), ("pos", ("pos_emb",)), ("h", ("token_emb", "pos_emb"))):
         run = reference.given(given, of=of)
@@ -98,9 +98,9 @@ def _found(task: Task) -> dict[str, torch.Tensor]:
     return found
 
 
-def _table(rows: int, size: int) -> Made:
+def _table(rows: int, size: int) -> Observed:
     table = nn.Embedding(rows, size).weight.detach()
-    return Made("table", tensor=table, shape=tuple(table.shape), requires_grad=True)
+    return Observed("table", tensor=table, shape=tuple(table.shape), requires_grad=True)
 
 
 def _gradient(reference: Reference, of: str, to: str, given: tuple[str, ...]) -> torch.Tensor:

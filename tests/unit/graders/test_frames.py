@@ -24,7 +24,7 @@ from graders.protocol.frames import (
 def test_a_frame_comes_out_of_a_pipe_as_it_went_in() -> None:
     """Type, JSON and tensors survive the way through a pipe."""
     inlet, outlet = os.pipe()
-    frame = Frame(FrameType.CLAIM, {"text": "ü\ud800"}, b"\0\1\2")
+    frame = Frame(FrameType.OBSERVATION, {"text": "ü\ud800"}, b"\0\1\2")
     send(outlet, frame)
     assert receive(inlet) == frame
     os.close(inlet)
@@ -34,7 +34,7 @@ def test_a_frame_comes_out_of_a_pipe_as_it_went_in() -> None:
 def test_a_closed_pipe_is_told_from_a_frame() -> None:
     """Half a frame is an end, not a wait."""
     inlet, outlet = os.pipe()
-    os.write(outlet, Frame(FrameType.CLAIM, {}).encode()[:-1])
+    os.write(outlet, Frame(FrameType.OBSERVATION, {}).encode()[:-1])
     os.close(outlet)
     with pytest.raises(EOFError):
         receive(inlet)

@@ -2,16 +2,16 @@
 
 import torch
 
-from graders.code_cache import Texts
+from graders.code_cache import CodeCache
 from graders.judge.trials.block import Block, copied, run
-from graders.judge.trials.predicates import facts
-from graders.judge.values.decode_observation import Claim
+from graders.judge.trials.predicates import predicate_names
+from graders.judge.values.decode_observation import Observation
 from graders.task import FACTS, Output, Task
 
 
 def ran(text: str, *, absent: frozenset[str] = frozenset(), **names: object) -> Block:
     """Run a block over these names."""
-    return run(text, dict(names), Texts(), absent=absent)
+    return run(text, dict(names), CodeCache(), absent=absent)
 
 
 def test_statements_see_those_before_and_make_names() -> None:
@@ -76,5 +76,5 @@ def test_names_are_copied_with_what_they_have_in_common() -> None:
 def test_facts_that_the_format_names_are_those_that_there_are() -> None:
     """Else an author could hide one, or be refused a name that is free."""
     task = Task("facts", 1, "", "", outputs=(Output("h"),), checks=())
-    known = facts(task, {}, Claim({}, {}, None, {}, "", (), {}), source="", failed=set(), lesson=True)
+    known = predicate_names(task, {}, Observation({}, {}, None, {}, "", (), {}), source="", failed=set(), lesson=True)
     assert {*known, "typed_in"} == {*FACTS}

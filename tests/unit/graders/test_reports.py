@@ -48,7 +48,7 @@ def test_time_in_the_queue_is_part_of_the_total() -> None:
 
 def test_the_students_part_of_a_task_holds_no_answer(task: Task) -> None:
     """Neither solution, nor checks, nor variants, nor messages go to the student's process."""
-    part = json.dumps(task.student_part())
+    part = json.dumps(task.student_part().to_json())
     assert task.solution not in part
     assert "given" not in part
     assert not any(one.message in part or one.code in part for one in task.wrong)

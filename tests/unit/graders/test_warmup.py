@@ -1,4 +1,4 @@
-"""The sample that warm processes rehearse with is a right one, and leaves nothing behind."""
+"""The sample that warm processes warm up with is a right one, and leaves nothing behind."""
 
 import os
 import sys
@@ -12,8 +12,8 @@ from graders.student import warmup as running
 
 
 def test_rehearsal_passes_all_its_checks() -> None:
-    """A rehearsal that stops half-way would leave the rest of the way cold."""
-    outcome = judging.rehearse()
+    """A warm-up that stops half-way would leave the rest of the way cold."""
+    outcome = judging.run_sample()
     checks = outcome["checks"]
     assert isinstance(checks, list)
     assert [one["status"] for one in checks] == ["passed"] * 8
@@ -23,10 +23,10 @@ def test_rehearsal_passes_all_its_checks() -> None:
 def test_rehearsal_leaves_nothing_behind(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Streams, randomness and folder are as before, and what is printed afterwards arrives."""
+    """OutputStreams, randomness and folder are as before, and what is printed afterwards arrives."""
     monkeypatch.chdir(tmp_path)
     before = sys.stdout, torch.get_rng_state().tolist()
-    running.rehearse()
+    running.run_sample()
     os.write(1, b"heard")
     assert (sys.stdout, torch.get_rng_state().tolist()) == before
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.authoring import Lesson, load_course
+from app.authoring import LessonContent, load_course
 from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText, find_leak
 from app.settings import ROOT
 from tests.unit.disguises import DISGUISES
@@ -32,7 +32,7 @@ COMPOUND = (ast.FunctionDef, ast.ClassDef, ast.For, ast.If, ast.With)
 
 
 @cache
-def exercises() -> dict[str, tuple[dict[str, Any], Lesson]]:
+def exercises() -> dict[str, tuple[dict[str, Any], LessonContent]]:
     """Return the stored content of every exercise there is, with its lesson."""
     courses = [load_course(path.parent) for path in sorted((ROOT / "exercises").glob("*/course.yaml"))]
     return {

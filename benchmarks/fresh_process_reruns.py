@@ -1,7 +1,7 @@
 """
 What does it cost that trials do not see each other? One verdict of each kind, in milliseconds.
 
-    .venv/bin/python benchmarks/second_hearing.py [--rounds 30]
+    .venv/bin/python benchmarks/fresh_process_reruns.py [--rounds 30]
 
 A right answer and one that is wrong on the lesson's data run in one process; one with sizes typed in, or one that
 leaves something behind for the next trial, is heard again in a process for each trial. Last: what printing costs in a
@@ -63,7 +63,7 @@ def main() -> None:
                 grader.grade(task, source, seed=new_seed())
                 took_ms.append((time.perf_counter() - begun) * 1000)
             print(f"{name:30} {verdict:8} {statistics.median(took_ms):7.1f} ms")
-        error = grader.run(task, PRINTING.format(lines=LINES)).error
+        error = grader.execute(task, PRINTING.format(lines=LINES)).error
         here_s = float(error.message) if error else float("nan")
     print(f"{LINES} lines printed in a run     {here_s:.3f} s, in a plain Python {plain_s():.3f} s")
 

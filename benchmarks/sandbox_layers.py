@@ -1,7 +1,7 @@
 """
 What does each wall cost a run? Wall by wall, and bubblewrap on and off in turn.
 
-    .venv/bin/python benchmarks/walls.py [--rounds 200]
+    .venv/bin/python benchmarks/sandbox_layers.py [--rounds 200]
 
 Each round forks a process that is as warm and as large as the student's, raises the walls in it as a run does, and
 times each by itself. Then right code is run with the warm processes in namespaces of their own and without, in turn.
@@ -23,7 +23,7 @@ from app.authoring import load_code_exercise
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.sandbox import bubblewrap, descriptors, identity, landlock, libraries, limits, policy, privileges, syscalls
-from graders.sandbox.walls import Walls
+from graders.sandbox.layers import SandboxLayers
 from graders.student import main as student
 from graders.task import Task
 from graders.zygote import huge_pages
@@ -54,7 +54,7 @@ def wall_by_wall(folder: Path, rounds: int) -> dict[str, list[float]]:
     """The time that each takes, in forks of this process, which is made like a warm one first."""
     student.warm_up()
     libraries.make_view(folder / "packages")
-    walls = Walls.prepare(
+    layers = SandboxLayers.prepare(
         folder / "packages", scratch=folder, own_world=False, programs=(policy.compile_filter(), None)
     )
     gc.collect()
@@ -62,12 +62,12 @@ def wall_by_wall(folder: Path, rounds: int) -> dict[str, list[float]]:
     huge_pages.collapse()
     costs: dict[str, list[float]] = {}
     for number in range(rounds):
-        for wall, took in forked(walls, folder / str(number)).items():
+        for wall, took in forked(layers, folder / str(number)).items():
             costs.setdefault(wall, []).append(took)
     return costs
 
 
-def forked(walls: Walls, scratch: Path) -> dict[str, float]:
+def forked(layers: SandboxLayers, scratch: Path) -> dict[str, float]:
     """Raise all walls in a fork; what each took."""
     scratch.mkdir()
     uid = identity.uid_for(0)
@@ -76,7 +76,7 @@ def forked(walls: Walls, scratch: Path) -> dict[str, float]:
     job, answer = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        took = raise_all(walls, scratch, uid=uid, ends=(job[0], answer[1]))
+        took = raise_all(layers, scratch, uid=uid, ends=(job[0], answer[1]))
         os.write(descriptors.OUTLET, json.dumps(took).encode())
         os._exit(0)
     os.close(answer[1])
@@ -88,13 +88,13 @@ def forked(walls: Walls, scratch: Path) -> dict[str, float]:
     return found
 
 
-def raise_all(walls: Walls, scratch: Path, *, uid: int | None, ends: tuple[int, int]) -> dict[str, float]:
-    """As `graders.zygote.fork_server` and `Walls.enclose` do, with a clock beside each."""
-    assert walls.files is not None  # noqa: S101  not `unsafe`
-    assert walls.programs[0] is not None  # noqa: S101
+def raise_all(layers: SandboxLayers, scratch: Path, *, uid: int | None, ends: tuple[int, int]) -> dict[str, float]:
+    """As `graders.zygote.fork_server` and `SandboxLayers.enclose` do, with a clock beside each."""
+    assert layers.files is not None  # noqa: S101  not `unsafe`
+    assert layers.programs[0] is not None  # noqa: S101
     took: dict[str, float] = {}
-    parent, files, program = os.getppid(), walls.files, walls.programs[0]
-    held, all_open = walls.held, walls.all_open
+    parent, files, program = os.getppid(), layers.files, layers.programs[0]
+    footprint, all_open = layers.footprint, layers.all_open
     timed(took, "PDEATHSIG, twice", lambda: privileges.die_with_parent(parent))
     timed(took, "a process group of its own", lambda: os.setpgid(0, 0))
     os.chdir(scratch)
@@ -105,7 +105,7 @@ def raise_all(walls: Walls, scratch: Path, *, uid: int | None, ends: tuple[int, 
         "descriptors: its own five",
         lambda: descriptors.arrange(inlet=inlet, outlet=outlet, printed=outlet, others=(rules, files.common)),
     )
-    timed(took, "rlimits", lambda: limits.apply(held=held, memory_mib=512, cpu_s=6, own_user=uid is not None))
+    timed(took, "rlimits", lambda: limits.apply(footprint=footprint, memory_mib=512, cpu_s=6, own_user=uid is not None))
     timed(took, "another user, no capabilities", lambda: identity.assume(uid, all_open=all_open))
     timed(took, "PDEATHSIG, twice", lambda: privileges.die_with_parent(parent))
     timed(took, "no_new_privs", privileges.forbid_new)
@@ -138,7 +138,7 @@ def in_worlds(task: Task, source: str, *, folder: Path, rounds: int) -> dict[str
     for _ in range(rounds):
         for kind, grader in graders.items():
             begun = time.perf_counter()
-            grader.run(task, source)
+            grader.execute(task, source)
             took[kind].append((time.perf_counter() - begun) * 1000)
     for grader in graders.values():
         grader.__exit__()

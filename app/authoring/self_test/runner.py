@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from app.authoring.exercise import Exercise, Wrong
-from app.authoring.proof.disguises import DISGUISES
-from app.authoring.proof.findings import Tested
-from app.authoring.proof.mutants import Mutant, mutants
-from app.authoring.proof.stock_of_slips import SLIPS
-from app.authoring.proof.survey import surveyed
+from app.authoring.exercise import CodeExercise, Wrong
 from app.authoring.question import Question
+from app.authoring.self_test.disguises import DISGUISES
+from app.authoring.self_test.findings import Tested
+from app.authoring.self_test.mutants import Mutant, mutants
+from app.authoring.self_test.slip_catalogue import SLIPS
+from app.authoring.self_test.survey import surveyed
 from graders.faults import AuthorFault, GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
@@ -30,7 +30,7 @@ Progress = Callable[[int, int, str], None]  # done, of how many, what comes now
 class SelfTest:
     """Tests one exercise with one grader."""
 
-    def __init__(self, exercise: Exercise, grader: Grader, *, seeds: int, progress: Progress) -> None:
+    def __init__(self, exercise: CodeExercise, grader: Grader, *, seeds: int, progress: Progress) -> None:
         """
         Prepare.
 
@@ -227,7 +227,7 @@ class SelfTest:
                 self._find("equivalent_mutants", f"no mutant has the line `{one.line}` any more; take it out")
 
 
-def variant_source(exercise: Exercise, wrong: Wrong) -> str:
+def variant_source(exercise: CodeExercise, wrong: Wrong) -> str:
     """
     A wrong variant as code: its own, or the solution with the wrong expressions put in where the outputs are made.
 

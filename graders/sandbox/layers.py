@@ -1,5 +1,5 @@
 """
-All walls of one run, raised in the order that works.
+All layers of the sandbox round one process, raised in the order that works.
 
 Limits before Landlock, since a limit needs nothing of the file system; seccomp last, since
 it forbids the calls that raise the others.
@@ -16,7 +16,7 @@ from pathlib import Path
 from graders.sandbox import disk, identity, kernel, landlock, libraries, limits, privileges, syscalls
 
 # torch prints a line at its first operation if it cannot read what the processor can do
-_PROCESSOR_FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
+_PROCESSOR_INFO = ("/proc/cpuinfo", "/sys/devices/system/cpu")
 _DEVICES = ("/dev/urandom",)  # not /dev/zero: mapped and shared, it is memory that no limit counts
 
 
@@ -25,19 +25,19 @@ Programs = tuple[bytes | None, bytes | None]
 
 
 @dataclass(frozen=True)
-class Walls:
+class SandboxLayers:
     """What the warm process prepares once for all its runs."""
 
     programs: Programs
     files: landlock.Files | None
-    held: limits.Footprint
+    footprint: limits.Footprint
     all_open: bool
     mounts: bool  # has each run a file system of its own? Else the parent has to see which files it holds
 
     @classmethod
     def prepare(
         cls, view: Path, *, scratch: Path, own_world: bool, programs: Programs, unsafe: bool = False
-    ) -> "Walls":
+    ) -> "SandboxLayers":
         """
         Open what can be opened ahead.
 
@@ -51,7 +51,7 @@ class Walls:
         Raises:
             OSError: Landlock is missing on this machine.
         """
-        readable = [*libraries.readable(view), *(Path(one).resolve() for one in (*_PROCESSOR_FACTS, *_DEVICES))]
+        readable = [*libraries.readable(view), *(Path(one).resolve() for one in (*_PROCESSOR_INFO, *_DEVICES))]
         readable += [Path("/proc")] if own_world else []
         files = None
         with contextlib.suppress(*((OSError,) if unsafe else ())):
@@ -76,7 +76,9 @@ class Walls:
         Raises:
             OSError: a wall cannot be raised; run nothing then.
         """
-        limits.apply(held=self.held, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2, own_user=uid is not None)
+        limits.apply(
+            footprint=self.footprint, memory_mib=memory_mib, cpu_s=int(wall_time_s) + 2, own_user=uid is not None
+        )
         parent = os.getppid()
         identity.assume(uid, all_open=self.all_open)
         if not self.mounts:
@@ -97,7 +99,7 @@ class Walls:
 
 
 @dataclass(frozen=True)
-class Probe:
+class LayerProbe:
     """Whether a wall can be raised on this machine."""
 
     wall: str
@@ -105,17 +107,17 @@ class Probe:
     advice: str
 
 
-def probe() -> list[Probe]:
+def probe() -> list[LayerProbe]:
     """Which required walls this machine can have; looked at, never assumed."""
     library = ctypes.util.find_library("seccomp")
     return [
-        Probe("Linux", sys.platform == "linux", "Kelolo's walls need Linux."),
-        Probe(
+        LayerProbe("Linux", sys.platform == "linux", "Kelolo's walls need Linux."),
+        LayerProbe(
             "Landlock",
             landlock.version() > 0,
             "The kernel must be 5.13 or newer with Landlock switched on (lsm=landlock,… on its command line).",
         ),
-        Probe("seccomp", library is not None, "Install libseccomp (Debian: apt install libseccomp2)."),
+        LayerProbe("seccomp", library is not None, "Install libseccomp (Debian: apt install libseccomp2)."),
     ]
 
 

@@ -8,7 +8,7 @@ without its predicate too, since its program makes the very same.
 
 A slip is a change of the parsed solution at a kind of place that every exercise has: where a table is made, where
 data are read, where a result is made (an output's assignment, or what a method returns), and the text as a whole.
-Where a solution has no such place, there is nothing to try. `app.authoring.proof.stock_of_slips` lists them.
+Where a solution has no such place, there is nothing to try. `app.authoring.self_test.slip_catalogue` lists them.
 """
 
 import ast
@@ -16,9 +16,9 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from app.authoring.exercise import Exercise
+from app.authoring.exercise import CodeExercise
 
-Change = Callable[[ast.Module, Exercise], bool]  # changes the tree; False where there is no place for it
+Change = Callable[[ast.Module, CodeExercise], bool]  # changes the tree; False where there is no place for it
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Slip:
     change: Change
     tags: frozenset[str]  # the misconceptions that it may be called
 
-    def on(self, exercise: Exercise) -> str | None:
+    def on(self, exercise: CodeExercise) -> str | None:
         """The exercise's solution with this slip in it; None where it has no place for it."""
         tree = ast.parse(exercise.solution)
         before = ast.unparse(tree)
@@ -49,7 +49,7 @@ def table(text: str, *, which: int = 0, layer: bool = False) -> Change:
         layer: only where it is a layer, not a parameter.
     """
 
-    def change(tree: ast.Module, _: Exercise) -> bool:
+    def change(tree: ast.Module, _: CodeExercise) -> bool:
         found = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and _makes_table(one, layer=layer)]
         if not found[which:]:
             return False
@@ -72,7 +72,7 @@ def result(text: str, *, which: int = -1) -> Change:
         which: of the results, in the order of the lines.
     """
 
-    def change(tree: ast.Module, exercise: Exercise) -> bool:
+    def change(tree: ast.Module, exercise: CodeExercise) -> bool:
         found = [one.value for one in _results(tree, exercise) if one.value is not None]
         if not found:
             return False
@@ -85,7 +85,7 @@ def result(text: str, *, which: int = -1) -> Change:
 def data(text: str) -> Change:
     """The exercise's first input given to what reads it first as another value: an expression over DATA."""
 
-    def change(tree: ast.Module, exercise: Exercise) -> bool:
+    def change(tree: ast.Module, exercise: CodeExercise) -> bool:
         names = [one.name for one in exercise.inputs]
         read = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id in names]
         found = [one for one in read if isinstance(one.ctx, ast.Load)]
@@ -99,7 +99,7 @@ def data(text: str) -> Change:
 def line(text: str, *, at: int | None = None) -> Change:
     """One more line, behind so many of the others, or behind all."""
 
-    def change(tree: ast.Module, _: Exercise) -> bool:
+    def change(tree: ast.Module, _: CodeExercise) -> bool:
         place = len(tree.body) if at is None else at
         tree.body[place:place] = ast.parse(text).body
         return True
@@ -110,7 +110,7 @@ def line(text: str, *, at: int | None = None) -> Change:
 def renamed(*, which: int) -> Change:
     """A result under a name that nobody asked for."""
 
-    def change(tree: ast.Module, exercise: Exercise) -> bool:
+    def change(tree: ast.Module, exercise: CodeExercise) -> bool:
         names = [name for one in _results(tree, exercise) for name in _targets(one)]
         if not names:
             return False
@@ -125,7 +125,7 @@ def renamed(*, which: int) -> Change:
 def misspelled(*, which: int) -> Change:
     """A result worked out from a name that is spelled wrong."""
 
-    def change(tree: ast.Module, exercise: Exercise) -> bool:
+    def change(tree: ast.Module, exercise: CodeExercise) -> bool:
         loads = [
             one
             for value in _results(tree, exercise)
@@ -143,7 +143,7 @@ def misspelled(*, which: int) -> Change:
 def wrapped(head: str) -> Change:
     """All of it inside a block that is never gone through."""
 
-    def change(tree: ast.Module, _: Exercise) -> bool:
+    def change(tree: ast.Module, _: CodeExercise) -> bool:
         block = ast.parse(f"{head}\n    pass").body[0]
         assert isinstance(block, ast.If | ast.FunctionDef)  # noqa: S101  parsed as such
         block.body, tree.body = tree.body, [block]
@@ -155,7 +155,7 @@ def wrapped(head: str) -> Change:
 def dropped(*, which: int) -> Change:
     """A line that was forgotten."""
 
-    def change(tree: ast.Module, _: Exercise) -> bool:
+    def change(tree: ast.Module, _: CodeExercise) -> bool:
         if len(tree.body) == 1:
             return False
         del tree.body[which]
@@ -164,7 +164,7 @@ def dropped(*, which: int) -> Change:
     return change
 
 
-def _results(tree: ast.Module, exercise: Exercise) -> list[ast.Assign | ast.Return]:
+def _results(tree: ast.Module, exercise: CodeExercise) -> list[ast.Assign | ast.Return]:
     names = {one.name for one in exercise.outputs if one.kind == "tensor"}
     made = [one for one in ast.walk(tree) if isinstance(one, ast.Return) or _assigns(one, names)]
     return sorted((one for one in made if isinstance(one, ast.Assign | ast.Return)), key=lambda one: one.lineno)

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from graders.pool.sandboxed_process import Run
-from graders.pool.student_session import Handed, Observation
+from graders.pool.sandboxed_process import SandboxedProcess
+from graders.pool.student_session import SessionResult, TrialFrames
 from graders.protocol.ending import Ended
 from graders.protocol.frames import Frame, FrameType
 
@@ -22,18 +22,18 @@ class _GoneJudge:
         raise Ended("gone", status=31)
 
 
-def observed() -> Observation:
+def observed() -> TrialFrames:
     """One trial's."""
     empty: dict[str, Any] = {}
-    return Observation(Frame(FrameType.CLAIM, empty), Frame(FrameType.GRADIENTS, empty))
+    return TrialFrames(Frame(FrameType.OBSERVATION, empty), Frame(FrameType.GRADIENTS, empty))
 
 
 def test_judge_that_has_ended_is_told_once_and_sent_nothing_more() -> None:
     """A judge may end between two trials of a run; the run goes on, and why nothing was judged is kept."""
-    handed = Handed(cast("Run", _GoneJudge()))
+    result = SessionResult(cast("SandboxedProcess", _GoneJudge()))
     for _ in range(3):
-        handed.complete(observed())
-    handed.hurry()
-    assert handed.failed is not None
-    assert "took no more claims" in str(handed.failed)
-    assert len(handed.trials) == 3
+        result.complete(observed())
+    result.hurry()
+    assert result.failed is not None
+    assert "took no more observations" in str(result.failed)
+    assert len(result.trials) == 3

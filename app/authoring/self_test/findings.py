@@ -5,7 +5,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Finding:
+class SelfTestFinding:
     """Something that keeps an exercise from being published."""
 
     subject: str  # which solution, variant or mutant
@@ -18,7 +18,7 @@ class Tested:
     """What came of testing one exercise."""
 
     exercise: str
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[SelfTestFinding] = field(default_factory=list)
     right_runs: int = 0
     wrong_runs: int = 0
     variants: int = 0
@@ -43,7 +43,7 @@ class Tested:
 
     def find(self, subject: str, problem: str, diff: str = "") -> None:
         """Note something to put right, once."""
-        finding = Finding(subject, problem, diff)
+        finding = SelfTestFinding(subject, problem, diff)
         if finding not in self.findings:
             self.findings.append(finding)
 

@@ -9,7 +9,7 @@ what a table starts with leaves a right solution right: `kelolo check` tries bot
 import ast
 from dataclasses import dataclass
 
-from app.authoring.exercise import Exercise
+from app.authoring.exercise import CodeExercise
 
 _STARTS = {
     "a column of 1e5": "__t.data[..., 0] = 1e5",
@@ -47,7 +47,7 @@ class Disguise:
         """Does it only change what tables start with?"""
         return self.name in _STARTS
 
-    def on(self, exercise: Exercise, source: str) -> str:
+    def on(self, exercise: CodeExercise, source: str) -> str:
         """
         A program in this disguise.
 
@@ -89,8 +89,8 @@ class Disguise:
 
 def _on_class(name: str, start: str) -> list[str]:
     """Every object of a student's class starts so, where it holds tables at all."""
-    deed = f"[exec({start!r}, {{'__t': __p}}) for __p in self.parameters() if __p.dim() > 1]"
-    after = f"lambda self, *given, __init=__init, **named: (__init(self, *given, **named), {deed})[0]"
+    action = f"[exec({start!r}, {{'__t': __p}}) for __p in self.parameters() if __p.dim() > 1]"
+    after = f"lambda self, *given, __init=__init, **named: (__init(self, *given, **named), {action})[0]"
     return [
         f"__init = {name}.__init__",
         f"{name}.__init__ = {after} if issubclass({name}, torch.nn.Module) else __init",

@@ -1,6 +1,6 @@
 """The first part of the gate: an exercise's own code on the data that it draws, before anything is graded."""
 
-from app.authoring.proof.findings import Tested
+from app.authoring.self_test.findings import Tested
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.survey import Survey

@@ -16,7 +16,7 @@ import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from app.authoring.exercise import Exercise
+from app.authoring.exercise import CodeExercise
 from app.authoring.params import IntegerParam
 
 _FLIPPED: dict[type[ast.AST], type[ast.AST]] = {
@@ -58,7 +58,7 @@ class Mutant:
     diff: str
 
 
-def mutants(exercise: Exercise) -> list[Mutant]:
+def mutants(exercise: CodeExercise) -> list[Mutant]:
     """Every mutant of an exercise's solution, each text once, in the order of the lines."""
     original = ast.unparse(ast.parse(exercise.solution))
     found: dict[str, Mutant] = {}
@@ -75,7 +75,7 @@ def _mutant(what: str, original: str, source: str) -> Mutant:
     return Mutant(what, source, changed, "\n".join(diff))
 
 
-def _mutations(exercise: Exercise) -> Iterator[tuple[str, ast.Module]]:
+def _mutations(exercise: CodeExercise) -> Iterator[tuple[str, ast.Module]]:
     tree = ast.parse(exercise.solution)
     roles = _Roles(exercise)
     local = _local_names(tree)
@@ -115,7 +115,7 @@ def _replaced(tree: ast.Module, target: ast.AST, change: Callable[[ast.AST], ast
 class _Roles:
     """Which names of the exercise may stand for each other."""
 
-    def __init__(self, exercise: Exercise) -> None:
+    def __init__(self, exercise: CodeExercise) -> None:
         self.sizes = [name for name, param in exercise.params.items() if isinstance(param, IntegerParam)]
         self.tensors = [one.name for one in exercise.inputs] + _siblings(exercise)
         # where nothing is to learn, a gradient that is cut is no fault
@@ -129,7 +129,7 @@ class _Roles:
         return [other for group in groups if name in group for other in group if other != name]
 
 
-def _siblings(exercise: Exercise) -> list[str]:
+def _siblings(exercise: CodeExercise) -> list[str]:
     """Names that the starting code makes together with an input, as `y` in `x, y = get_batch()`."""
     inputs = {one.name for one in exercise.inputs}
     found: list[str] = []

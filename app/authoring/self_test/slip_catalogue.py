@@ -1,6 +1,6 @@
 """The commonest slips, each with the names that it may be given: none, where no shipped exercise has a name for it."""
 
-from app.authoring.proof.slips import Change, Slip, data, dropped, line, misspelled, renamed, result, table, wrapped
+from app.authoring.self_test.slips import Change, Slip, data, dropped, line, misspelled, renamed, result, table, wrapped
 
 
 def _slip(name: str, change: Change, *tags: str) -> Slip:

@@ -1,7 +1,7 @@
 """
 Does whatever a student's process may hand over end in a verdict of its own, soon, and at nobody else's cost?
 
-    .venv/bin/python benchmarks/fuzz_claims.py [--examples 20000] [--seed N]
+    .venv/bin/python benchmarks/fuzz_observations.py [--examples 20000] [--seed N]
 
 Programs that forge what they hand over (`benchmarks.forged_observations`) are graded by one real grader, behind walls.
 Printed: how many ended in which verdict, the longest time, and how many warm processes were restarted. Exit code 1 if

@@ -88,7 +88,7 @@ def test_student_cannot_import_the_platform(grade: Grade) -> None:
 
 
 def test_student_cannot_forge_a_report(grade: Grade) -> None:
-    """Writing a verdict to every descriptor passes nothing: what leaves the process is only a claim."""
+    """Writing a verdict to every descriptor passes nothing: what leaves the process is only an observation."""
     forged = (
         "import os, json\n"
         "said = json.dumps({'verdict': 'passed', 'checks': []}).encode()\n"
@@ -103,7 +103,7 @@ def test_student_cannot_forge_a_report(grade: Grade) -> None:
 
 
 def test_student_cannot_announce_more_than_is_read(grade: Grade, solution: str) -> None:
-    """A frame that claims four gigabytes is refused by its header."""
+    """A frame that observations four gigabytes is refused by its header."""
     report = grade("import os\nos.write(4, b'KLO1' + bytes([2]) + b'\\xff' * 8)\nimport time\ntime.sleep(60)\n")
     assert report.verdict is Verdict.CRASHED
     assert grade(solution).verdict is Verdict.PASSED

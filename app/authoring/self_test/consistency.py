@@ -2,13 +2,13 @@
 
 import ast
 
-from app.authoring.document import Document, Place
-from app.authoring.exercise import Exercise
+from app.authoring.document import Document, SourceLocation
+from app.authoring.exercise import CodeExercise
 from app.authoring.judge_block import check_judge
 from graders.task import Check
 
 
-def check_consistency(document: Document, exercise: Exercise) -> None:
+def check_consistency(document: Document, exercise: CodeExercise) -> None:
     """Note every fault at its place in the document."""
     _check_code(document, exercise)
     _check_ids(document, exercise)
@@ -21,34 +21,34 @@ def check_consistency(document: Document, exercise: Exercise) -> None:
         check_judge(document, exercise)
 
 
-def _check_code(document: Document, exercise: Exercise) -> None:
+def _check_code(document: Document, exercise: CodeExercise) -> None:
     """Every piece of Python must parse."""
-    pieces: list[tuple[Place, str]] = [(("setup",), exercise.setup), (("solution",), exercise.solution)]
+    pieces: list[tuple[SourceLocation, str]] = [(("setup",), exercise.setup), (("solution",), exercise.solution)]
     pieces += [(("report",), exercise.report), (("probe",), exercise.probe), (("judge",), exercise.judge)]
     pieces += [(("equivalents", number, "code"), one.code) for number, one in enumerate(exercise.equivalents)]
     pieces += [(("wrong", number, "code"), one.code or "") for number, one in enumerate(exercise.wrong)]
-    for place, code in pieces:
-        _parse(document, place, code, mode="exec")
-    expressions: list[tuple[Place, str]] = [(("require",), exercise.require)]
+    for location, code in pieces:
+        _parse(document, location, code, mode="exec")
+    expressions: list[tuple[SourceLocation, str]] = [(("require",), exercise.require)]
     expressions += [(("inputs", number, "valid"), one.valid) for number, one in enumerate(exercise.inputs)]
     expressions += [(("wrong", number, "when"), one.when) for number, one in enumerate(exercise.wrong)]
     for number, spec in enumerate(exercise.checks):
         for leaf in spec.task_check().leaves:
             expressions += [(("checks", number), one) for one in (leaf.expression, *leaf.accept)]
-    for place, code in expressions:
+    for location, code in expressions:
         if code:
-            _parse(document, place, code, mode="eval")
+            _parse(document, location, code, mode="eval")
 
 
-def _parse(document: Document, place: Place, code: str, *, mode: str) -> None:
+def _parse(document: Document, location: SourceLocation, code: str, *, mode: str) -> None:
     try:
         ast.parse(code, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
         where = f" (its line {fault.lineno})" if isinstance(fault, SyntaxError) and fault.lineno else ""
-        document.fault(place, f"This is not Python{where}: {fault}.")
+        document.fault(location, f"This is not Python{where}: {fault}.")
 
 
-def _check_ids(document: Document, exercise: Exercise) -> None:
+def _check_ids(document: Document, exercise: CodeExercise) -> None:
     """Ids of checks are unique, and those that wrong variants name exist."""
     ids: set[str] = set()
     for number, check in enumerate(exercise.checks):
@@ -62,7 +62,7 @@ def _check_ids(document: Document, exercise: Exercise) -> None:
             document.fault(("wrong", number, "hint"), f"There are only {len(exercise.hints)} hints.")
 
 
-def _check_names(document: Document, place: Place, exercise: Exercise, check: Check) -> None:
+def _check_names(document: Document, location: SourceLocation, exercise: CodeExercise, check: Check) -> None:
     """The names that a check speaks of are outputs and inputs of the exercise."""
     outputs = {one.name for one in exercise.outputs}
     tables = {one.name for one in exercise.outputs if one.kind == "table"}
@@ -70,14 +70,14 @@ def _check_names(document: Document, place: Place, exercise: Exercise, check: Ch
     needs_table = {check.to, *counted, *check.learns} | ({check.of} if check.kind == "table" else set())
     needs_output = {check.of, *check.needs, *(name for given in check.given for name in given)}
     for name in sorted(needs_table - tables - {""}):
-        document.fault(place, f"`{name}` is not an output of kind table.")
+        document.fault(location, f"`{name}` is not an output of kind table.")
     for name in sorted(needs_output - outputs - {""}):
-        document.fault(place, f"`{name}` is not an output.")
+        document.fault(location, f"`{name}` is not an output.")
     for name in sorted(set(check.inputs) - {one.name for one in exercise.inputs}):
-        document.fault(place, f"`{name}` is not an input.")
+        document.fault(location, f"`{name}` is not an input.")
 
 
-def _check_params(document: Document, exercise: Exercise) -> None:
+def _check_params(document: Document, exercise: CodeExercise) -> None:
     """Each parameter is assigned in a line of its own in the starting code."""
     statements = [one for one in ast.parse(exercise.setup).body if isinstance(one, ast.Assign)]
     targets = {one.targets[0].id for one in statements if isinstance(one.targets[0], ast.Name)}
@@ -94,7 +94,7 @@ _NO_TENSORS = (
 )  # fmt: skip
 
 
-def _check_inputs(document: Document, exercise: Exercise) -> None:
+def _check_inputs(document: Document, exercise: CodeExercise) -> None:
     """Each input is made by the starting code, and is a tensor as far as can be told without running it."""
     tree = ast.parse(exercise.setup)
     made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -106,15 +106,15 @@ def _check_inputs(document: Document, exercise: Exercise) -> None:
         if isinstance(target, ast.Name)
     }
     for number, one in enumerate(exercise.inputs):
-        place: Place = ("inputs", number, "name")
+        location: SourceLocation = ("inputs", number, "name")
         if one.name in exercise.params or (one.name in assigned and _is_no_tensor(assigned[one.name])):
             document.fault(
-                place,
+                location,
                 f"`{one.name}` is no tensor, and inputs are tensors that outputs are computed from. Take it out; a "
                 "number or list that varies stands under `params`.",
             )
         elif one.name not in made:
-            document.fault(place, f"The starting code makes no `{one.name}`.")
+            document.fault(location, f"The starting code makes no `{one.name}`.")
 
 
 def _is_no_tensor(value: ast.expr) -> bool:
