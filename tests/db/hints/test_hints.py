@@ -1,4 +1,4 @@
-"""The ladder of hints: opening rungs, which one is offered, and what instructors see of them."""
+"""Hints: opening them, which one is offered, and what instructors see of their use."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ Open = Callable[..., Hint]
 
 
 @pytest.fixture
-def ladder(database: Database, version: ExerciseVersion) -> ExerciseVersion:
+def hinted(database: Database, version: ExerciseVersion) -> ExerciseVersion:
     """Give the exercise three hints, the second of which goes with a known mix-up."""
     with database.write() as session:
         session.get_one(ExerciseVersion, version.id).content = CONTENT
@@ -34,7 +34,7 @@ def ladder(database: Database, version: ExerciseVersion) -> ExerciseVersion:
 
 
 @pytest.fixture
-def open_hint(database: Database, account: Account, ladder: ExerciseVersion) -> Open:
+def open_hint(database: Database, account: Account, hinted: ExerciseVersion) -> Open:
     """Return a function that opens a hint."""
 
     def make(number: int | None = None, *, who: Account = account, offered: bool = False) -> Hint:
@@ -74,8 +74,8 @@ def test_hint_opened_concurrently_is_recorded_once(database: Database, open_hint
         assert len(session.scalars(select(HintOpening)).all()) == 1
 
 
-@pytest.mark.parametrize("rung", [0, -1, 4])
-def test_rung_that_is_not_there_is_refused(open_hint: Open, number: int) -> None:
+@pytest.mark.parametrize("number", [0, -1, 4])
+def test_hint_that_is_not_there_is_refused(open_hint: Open, number: int) -> None:
     """The refusal says how many there are."""
     with pytest.raises(NoHints, match="3 hints"):
         open_hint(number)
@@ -90,7 +90,7 @@ def test_exercise_without_hints_says_so(database: Database, account: Account, ve
 
 
 def test_hint_that_fits_the_diagnosis_is_offered(database: Database, account: Account, open_hint: Open) -> None:
-    """The author's choice for a mix-up goes before the next rung; once it is open, the next one is offered."""
+    """The author's choice for a mix-up goes before the next hint; once it is open, the next one is offered."""
     assert (hints_of(database, account).suggested, hints_of(database, account).fits_diagnosis) == (1, False)
     mixed_up = hints_of(database, account, MIXED_UP)
     assert (mixed_up.suggested, mixed_up.fits_diagnosis) == (2, True)
@@ -120,7 +120,7 @@ def test_attempt_number_counts_the_checks_before(
 
 
 def test_instructors_see_which_hint_helped(
-    database: Database, account: Account, open_hint: Open, ladder: ExerciseVersion
+    database: Database, account: Account, open_hint: Open, hinted: ExerciseVersion
 ) -> None:
     """A pass with the next check, or later without another hint, speaks for the hint before it."""
     now = utc_now()
@@ -130,7 +130,7 @@ def test_instructors_see_which_hint_helped(
         with database.write() as session:
             row = Submission(
                 account_id=account.id,
-                exercise_version_id=ladder.id,
+                exercise_version_id=hinted.id,
                 kind=SubmissionKind.CHECK,
                 source="table = 1",
                 created_at=sent_at,

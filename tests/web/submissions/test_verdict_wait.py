@@ -92,5 +92,5 @@ async def all_wait(app: FastAPI, submission_id: str) -> None:
     """Return when every call has taken its place at the subscriptions."""
     subscriptions = app.state.site.subscriptions
     # The subscriptions has no event for "one more listens": only this test would want it.
-    while len(subscriptions._tickets.get(submission_id, ())) < WAITING:  # noqa: ASYNC110, SLF001
+    while len(subscriptions._by_submission.get(submission_id, ())) < WAITING:  # noqa: ASYNC110, SLF001
         await asyncio.sleep(0.01)
