@@ -1,5 +1,6 @@
 """What is lost in the middle of its work, be it a web, a worker or a connection, costs no submission."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -52,8 +53,8 @@ import os, signal, sys
 from sqlalchemy import select
 from app.db import Database
 from app.models import Account
-from app.services.submissions import submit
-from app.services.transport import queue_for
+from app.services.submissions.submissions import submit
+from app.services.grading.backend import queue_for
 from app.settings import Settings
 settings = Settings(database_url=sys.argv[1])
 database = Database(settings.database_url)
@@ -77,7 +78,8 @@ def test_lost_web_process_leaves_submission_and_job_or_neither(
 ) -> None:
     """A web server killed before its commit stored nothing; killed right after it, the job is there for a worker."""
     url = database.url.render_as_string(hide_password=False)
-    subprocess.run([sys.executable, "-c", SUBMIT_AND_DIE, url, when], check=False)
+    ended = subprocess.run([sys.executable, "-c", SUBMIT_AND_DIE, url, when], check=False)
+    assert ended.returncode == -signal.SIGKILL
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == stored
         assert session.scalar(select(func.count()).select_from(Job)) == stored

@@ -49,8 +49,8 @@ def test_each_job_is_claimed_once_by_many_threads(database: Database, queue: Gra
 CLAIM_ALL = """
 import sys
 from app.db import Database
-from app.services.owners import this_process
-from app.services.transport import queue_for
+from app.services.process_identity import this_process
+from app.services.grading.backend import queue_for
 from app.settings import Settings
 settings = Settings(database_url=sys.argv[1])
 database = Database(settings.database_url)
@@ -158,7 +158,7 @@ def test_job_of_a_dead_process_is_free_at_once(send: Send, claim: Callable[..., 
     """A killed worker on this machine is noticed without waiting for its lease to end."""
     send()
     worker = subprocess.Popen(
-        [sys.executable, "-c", "from app.services.owners import *; print(this_process()); input()"],
+        [sys.executable, "-c", "from app.services.process_identity import *; print(this_process()); input()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -288,7 +288,11 @@ def test_regrades_leave_room_for_live_submissions(
     with database.write() as session:
         small.finish(session, lease)
         small.enqueue(session, old, kind=JobKind.REGRADE)
-    send("new = 1", queue=small)
+    new = send("new = 1", queue=small)
+    with database.read() as session:
+        assert small.places(session).keys() == {old.id, new.id}
+    with pytest.raises(QueueFull):
+        send("newer = 1", queue=small)
 
 
 def test_all_places_are_told_at_one_look(

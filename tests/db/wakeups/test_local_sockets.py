@@ -85,12 +85,18 @@ def test_sockets_of_killed_processes_are_swept(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("what", ["missing", "file"])
 def test_ringing_never_fails(tmp_path: Path, what: str) -> None:
-    """What was committed stays committed, even if nobody can be told."""
+    """What was committed stays committed, even if nobody can be told; and who listens later is told again."""
     data = tmp_path / "data"
     if what == "file":
         data.write_text("not a folder", encoding="ascii")
     ring_workers(data)
     ring_webs(data, "1" * 32, "graded")
+    if what == "file":
+        data.unlink()
+    with WorkerBell(data) as bell:
+        assert not bell.wait(0)
+        ring_workers(data)
+        assert bell.wait(LONG_S)
 
 
 def test_web_waiters_hear_of_their_own_submission_only(tmp_path: Path, finish: Finish) -> None:
