@@ -10,7 +10,7 @@ RUNTIME := $(VENV)/runtime-$(shell cat requirements-torch.txt requirements.txt p
 DEVELOPMENT := $(VENV)/development-$(shell cat requirements.txt requirements-dev.txt 2>/dev/null | cksum | cut -d' ' -f1).stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test check fix
+.PHONY: help env run test quick coverage mutants check fix
 
 help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -20,15 +20,31 @@ env: $(RUNTIME) ## make the environment in .venv
 run: $(RUNTIME) ## serve on http://127.0.0.1:8000, with database and exercises
 	@$(BIN)/kelolo serve
 
-test: $(RUNTIME) $(DEVELOPMENT) ## run all tests
-	@$(BIN)/python -m pytest
+test: $(RUNTIME) $(DEVELOPMENT) ## run all tests, or some: make test T="tests/unit -k shape"
+	@$(BIN)/python -m pytest $(T)
+ifndef T
 	@$(BIN)/python tests/sandbox/matrix.py --rest
+endif
 
-check: $(RUNTIME) $(DEVELOPMENT) ## look for faults of style, types and imports; changes nothing
+quick: $(RUNTIME) $(DEVELOPMENT) ## run the tests that need no browser, PostgreSQL or sandbox
+	@$(BIN)/python -m pytest -q tests/unit
+
+coverage: $(RUNTIME) $(DEVELOPMENT) ## which lines no test passes through; what runs in a sandbox is not counted
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -q $(or $(T),tests/unit tests/db tests/web tests/tutor)
+	@$(BIN)/coverage combine -q
+	@$(BIN)/coverage report --skip-covered
+
+mutants: $(RUNTIME) $(DEVELOPMENT) ## do tests find out each small change of judge and ledger? All: hours; one: make mutants M=graders/question.py
+	@$(BIN)/python -m tools.mutants $(M)
+
+check: $(RUNTIME) $(DEVELOPMENT) ## look for faults of style, types and imports, in pages too; changes nothing
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/biome lint --error-on-warnings
+	@$(BIN)/djlint --lint --quiet templates
 
 fix: $(RUNTIME) $(DEVELOPMENT) ## put right what can be put right by itself
 	@$(BIN)/ruff check --fix

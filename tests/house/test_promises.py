@@ -38,6 +38,9 @@ def test_make_help_lists_every_command() -> None:
         "env",
         "run",
         "test",
+        "quick",
+        "coverage",
+        "mutants",
         "check",
         "fix",
     }

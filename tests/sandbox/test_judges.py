@@ -1,6 +1,8 @@
 """An exercise is opened once, and nothing that one submission's judge does is there for the next."""
 
+import contextlib
 import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
@@ -241,16 +243,34 @@ def test_warm_processes_hold_no_more_descriptors_after_many_runs(grader: Grader)
 
 
 def descriptors() -> dict[str, int]:
-    """How many each warm process, and each judge that is kept, has open."""
+    """How many each warm process of this test process, and each judge that is kept, has open."""
     found = {}
+    of = parents()
     for path in Path("/proc").iterdir():
         try:
             command = (path / "cmdline").read_bytes()
-            if b"graders/zygote/__main__.py" in command and b"bwrap" not in command.split(b"\0")[0]:
+            is_warm = b"graders/zygote/__main__.py" in command and b"bwrap" not in command.split(b"\0")[0]
+            if is_warm and descends(path.name, str(os.getpid()), of):
                 found[path.name] = len(list((path / "fd").iterdir()))
         except OSError:
             continue
     return found
+
+
+def parents() -> dict[str, str]:
+    """Whose child each process of the machine is."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            found[path.name] = (path / "stat").read_text().rpartition(")")[2].split()[1]
+    return found
+
+
+def descends(pid: str, ancestor: str, parents: dict[str, str]) -> bool:
+    """Has a process been started by another, or by one that that one has started?"""
+    while pid in parents and pid != ancestor:
+        pid = parents[pid]
+    return pid == ancestor
 
 
 def test_exercise_whose_solution_fails_is_our_fault_each_time(grader: Grader) -> None:

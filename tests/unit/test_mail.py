@@ -42,8 +42,8 @@ class Server:
 
 
 def let_in(_server: Any, _session: Any, _envelope: Any, _mechanism: str, data: LoginPassword) -> AuthResult:  # noqa: ANN401
-    """Know one user."""
-    return AuthResult(success=(data.login, data.password) == (b"post", b"a/b@c"))
+    """Know one user, and answer all others with 535."""
+    return AuthResult(success=(data.login, data.password) == (b"post", b"a/b@c"), handled=False)
 
 
 @pytest.fixture

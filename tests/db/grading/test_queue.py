@@ -288,7 +288,11 @@ def test_regrades_leave_room_for_live_submissions(
     with database.write() as session:
         small.finish(session, lease)
         small.enqueue(session, old, kind=JobKind.REGRADE)
-    send("new = 1", queue=small)
+    new = send("new = 1", queue=small)
+    with database.read() as session:
+        assert small.places(session).keys() == {old.id, new.id}
+    with pytest.raises(QueueFull):
+        send("newer = 1", queue=small)
 
 
 def test_all_queue_positions_are_read_at_once(

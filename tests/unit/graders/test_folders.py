@@ -1,6 +1,7 @@
 """Folders are removed whatever a run has made of them."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,15 +10,17 @@ from graders.sandbox.folders import remove_tree
 
 
 def test_folders_deeper_than_any_path_are_removed(tmp_path: Path) -> None:
-    """Four thousand levels: too long for a path, too deep for recursion."""
+    """Twelve hundred levels: too long for a path, too deep for recursion."""
+    levels, name = sys.getrecursionlimit() + 200, "deep"
+    assert levels * len(f"/{name}") > os.pathconf(tmp_path, "PC_PATH_MAX")
     top = tmp_path / "top"
     top.mkdir()
     here = Path.cwd()
     os.chdir(top)
     try:
-        for _ in range(4000):
-            Path("d").mkdir()
-            os.chdir("d")
+        for _ in range(levels):
+            Path(name).mkdir()
+            os.chdir(name)
     finally:
         os.chdir(here)
     remove_tree(top)

@@ -1,0 +1,1 @@
+"""What developers run beside the tests: nothing of it is installed with Kelolo."""
