@@ -290,7 +290,7 @@ def test_regrades_leave_room_for_live_submissions(
         small.enqueue(session, old, kind=JobKind.REGRADE)
     new = send("new = 1", queue=small)
     with database.read() as session:
-        assert small.places(session).keys() == {old.id, new.id}
+        assert small.positions(session).keys() == {old.id, new.id}
     with pytest.raises(QueueFull):
         send("newer = 1", queue=small)
 
