@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from graders.student.failing_expression import parts_of, place_of, place_of_syntax
 from graders.student.main_module import FILE
 from graders.student.streams import Streams
 
@@ -128,7 +129,7 @@ class Program:
         line = fault.lineno if isinstance(fault, SyntaxError) else None
         text = fault.msg if isinstance(fault, SyntaxError) else text_of(fault)
         told: Fault = {"line": line, "parsed": False, "targets": [], "code": self._line(line), "on_self": False}
-        return {**_described(fault, text), **told}
+        return {**_described(fault, text), **told, "place": place_of_syntax(fault), "parts": {}}
 
     def _exit(self, end: SystemExit, trace: types.TracebackType | None) -> None:
         """`exit()` is the end of the program; a text or a number other than 0 is still only a message."""
@@ -149,7 +150,25 @@ class Program:
             trace = trace.tb_next
         targets = self._targets(own[0][0] if own else None)
         told = {"line": line, "parsed": True, "targets": targets, "code": self._line(line), "on_self": on_self}
-        return {**_described(fault, text_of(fault)), **told, "operands": operands}
+        return {**_described(fault, text_of(fault)), **told, **self._expression(own), "operands": operands}
+
+    @functools.cached_property
+    def _tree(self) -> ast.Module:
+        """The text's tree; an empty one if Python, after a recursion that was too deep, cannot make it."""
+        try:
+            return ast.parse(self.source)
+        except (SystemError, RecursionError, MemoryError):
+            return ast.Module([], [])
+
+    def _expression(self, own: list[tuple[types.TracebackType, int]]) -> Fault:
+        """The place of the expression that failed, and what its names stood for."""
+        if not own:
+            return {"place": None, "parts": {}}
+        place = place_of(own[-1][0])
+        try:
+            return {"place": place, "parts": parts_of(self._tree, place, own[-1][0].tb_frame)}
+        except Exception:  # noqa: BLE001  whatever a student has made of types and tensors: the rest is told without it
+            return {"place": place, "parts": {}}
 
     def _line(self, number: int | None) -> str:
         known = number is not None and 0 < number <= len(self._lines)
@@ -161,7 +180,7 @@ class Program:
             return []
         positions = list(trace.tb_frame.f_code.co_positions())
         line, _, column, _ = positions[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else (None, None, None, None)
-        return targets_at(ast.parse(self.source), line or trace.tb_lineno, column)
+        return targets_at(self._tree, line or trace.tb_lineno, column)
 
 
 def _own_frames(trace: types.TracebackType | None) -> list[tuple[types.TracebackType, int]]:

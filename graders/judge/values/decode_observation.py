@@ -56,6 +56,19 @@ MISSING = Made("missing")
 
 
 @dataclass(frozen=True)
+class Part:
+    """What a name in the failing expression stood for."""
+
+    type: str
+    dtype: str = ""
+    shape: tuple[int, ...] | None = None  # a layer's: that of its weight
+    range: tuple[int, int] | None = None  # least and largest of whole numbers
+    learns: bool = False
+    length: int | None = None
+    value: Any = None  # of a number, a truth value or a short text
+
+
+@dataclass(frozen=True)
 class Fault:
     """The exception that ended the student's code."""
 
@@ -69,6 +82,8 @@ class Fault:
     targets: tuple[str, ...]
     on_self: bool = False  # the name that was looked for is one that `self` holds
     operands: dict[str, Made] = field(default_factory=dict)
+    place: tuple[int, int, int, int] | None = None  # line, column, end line, end column of the expression
+    parts: dict[str, Part] = field(default_factory=dict)  # by the name as it is written
 
 
 @dataclass(frozen=True)
@@ -209,6 +224,20 @@ def _known_fault(facts: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Fau
         operands={
             name: _made(name, one, tensors, prefix="operand:") for name, one in facts.get("operands", {}).items()
         },
+        place=tuple(map(int, facts["place"])) if facts["place"] is not None else None,  # type: ignore[arg-type]
+        parts={_text(name): _part(one) for name, one in facts["parts"].items()},
+    )
+
+
+def _part(facts: dict[str, Any]) -> Part:
+    return Part(
+        type=_text(facts["type"]),
+        dtype=_text(facts["dtype"]),
+        shape=tuple(map(int, facts["shape"])) if facts["shape"] is not None else None,
+        range=(int(facts["range"][0]), int(facts["range"][1])) if facts["range"] is not None else None,
+        learns=facts["learns"] is True,
+        length=int(facts["length"]) if facts["length"] is not None else None,
+        value=_value(facts["value"]),
     )
 
 
