@@ -41,6 +41,7 @@ MAX_CODE_CHARS = 200
 MAX_PRINTED_CHARS = 10_000
 MAX_TARGETS = 64
 MAX_OPERANDS = 4
+MAX_LOOP_NAMES = 3
 MAX_PARTS = 12  # names in an expression that failed
 MAX_PROBED = 64
 MAX_FUNCTIONS = 20
@@ -87,6 +88,18 @@ class ObservationSchema:
             self._claim(body, _listed(frame.tensors, max_bytes=MAX_TENSORS_BYTES))
         except (ValueError, TypeError, KeyError, AttributeError) as fault:
             raise ObservationRefused(f"not a claim: {fault!r:.200}") from fault
+
+    @staticmethod
+    def check_loop(body: Any) -> None:  # noqa: ANN401  any JSON value
+        """The loop that a program was in when its time was nearly over. Raises ObservationRefused."""
+        try:
+            _fields(body, {"line", "word", "unchanged", "no_way_out"})
+            _COUNT(body["line"])
+            _one_of(("for", "while"))(body["word"])
+            _texts(body["unchanged"], most=MAX_LOOP_NAMES, each=_identifier)
+            _truth(body["no_way_out"])
+        except (ValueError, TypeError, KeyError, AttributeError) as fault:
+            raise ObservationRefused(f"not a loop: {fault!r:.200}") from fault
 
     def check_gradients(self, frame: Frame, *, again: bool = False) -> None:
         """The gradients of one trial; `again` as above, and then there is no third time. Raises ObservationRefused."""
@@ -244,6 +257,11 @@ def _dtype(value: Any) -> None:  # noqa: ANN401
 def _line(value: Any) -> None:  # noqa: ANN401
     if value is not None:
         _COUNT(value)
+
+
+def _identifier(value: Any) -> None:  # noqa: ANN401
+    _NAME(value)
+    _require(value.isidentifier(), "a name was expected")
 
 
 def _place(value: Any) -> None:  # noqa: ANN401

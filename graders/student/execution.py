@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from graders.student.endless_loop import Loop, watched
 from graders.student.failing_expression import parts_of, place_of, place_of_syntax
 from graders.student.main_module import FILE
 from graders.student.streams import Streams
@@ -51,14 +52,24 @@ class Ended:
 class Program:
     """The student's text, compiled once, run on every trial."""
 
-    def __init__(self, source: str, *, leaving: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        leaving: Callable[[int], None] = lambda _: None,
+        looping: Callable[[Loop], None] = lambda _: None,
+        time_s: float = 0,
+    ) -> None:
         """
         Parse and compile; a text that does not parse is kept as its fault.
 
         Args:
             source: the text.
             leaving: told of the line that ends the whole process at once.
+            looping: told of the loop that is under way when most of the time is used up.
+            time_s: that the program may compute, or 0 if nobody asks.
         """
+        self._looping, self._time_s = looping, time_s
         self._leaving = leaving
         self._code: types.CodeType | None = None
         self._fault: Fault | None = None
@@ -93,7 +104,7 @@ class Program:
         self.streams = Streams(shown_bytes=shown_bytes)
         self.streams.install()
         try:
-            with self.exits():
+            with self.exits(), self._watched(shown_bytes):
                 exec(self._code, names)  # noqa: S102  this is what the walls are for
         except SystemExit as end:
             self._exit(end, sys.exc_info()[2])
@@ -124,6 +135,12 @@ class Program:
             yield
         finally:
             os._exit = exit_
+
+    def _watched(self, shown_bytes: int) -> contextlib.AbstractContextManager[None]:
+        """On the lesson's data, of which anybody may see what is printed, an endless loop is found."""
+        if not self._time_s or not shown_bytes:
+            return contextlib.nullcontext()
+        return watched(self._time_s, lambda: self._tree, self._looping)
 
     def _unparsed(self, fault: BaseException) -> Fault:
         line = fault.lineno if isinstance(fault, SyntaxError) else None

@@ -8,6 +8,7 @@ import gc
 import os
 import random
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from graders.code_cache import Texts
 from graders.protocol import frames
 from graders.protocol.frames import Frame, FrameType
 from graders.student import execution, warmup
+from graders.student.endless_loop import Loop
 from graders.student.process_state import ProcessState
 from graders.student.session import StudentRun
 
@@ -69,14 +71,8 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     def probing() -> None:
         frames.send(outlet, Frame(FrameType.PROBING, {}))
 
-    def leaving(line: int) -> None:
-        frames.send(outlet, Frame(FrameType.LEFT, {"line": line}))
-
-    def compiled() -> execution.Program:
-        return execution.Program(order.body["source"], leaving=leaving)
-
     texts = Texts(order.tensors)
-    run = StudentRun(order.body, compiled, ready=ready, probing=probing, texts=texts, state=state)
+    run = StudentRun(order.body, _program(order.body, outlet), ready=ready, probing=probing, texts=texts, state=state)
     trial: dict[str, Any] | None = order.body["trial"]
     while trial is not None:
         frames.send(outlet, run.execute(trial))
@@ -88,6 +84,18 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
             frames.send(outlet, run.gradients_again(probe.body["seed"]))
         run.rest()
         trial = frames.receive(inlet).body.get("trial")
+
+
+def _program(order: dict[str, Any], outlet: int) -> Callable[[], execution.Program]:
+    """What compiles the student's text, with the frames that it may send while it runs."""
+
+    def leaving(line: int) -> None:
+        frames.send(outlet, Frame(FrameType.LEFT, {"line": line}))
+
+    def looping(loop: Loop) -> None:
+        frames.send(outlet, Frame(FrameType.LOOP, loop))
+
+    return lambda: execution.Program(order["source"], leaving=leaving, looping=looping, time_s=order["wall_time_s"])
 
 
 _UNDERWAY: list[bool] = []
