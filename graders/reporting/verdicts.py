@@ -99,11 +99,16 @@ def loop_sentence(ended: Ended | None, trial: int) -> str:
     if loop is None:
         return ""
     if loop.no_way_out:
-        return f"The `while` loop on line {loop.line} never ends: nothing in it leaves it. When should it stop? "
+        return (
+            f"The condition of the `while` loop on line {loop.line} is always true, and there is no `break` or "
+            f"`return` in it, so it "
+            "does not end by itself. When should it stop? "
+        )
     if loop.unchanged:
         names = " or ".join(f"`{name}`" for name in loop.unchanged)
         return (
-            f"The `while` loop on line {loop.line} never ends: its condition asks about {names}, and nothing in the "
+            f"The `while` loop on line {loop.line} does not end by itself: its condition asks about {names}, and "
+            f"nothing in the "
             "loop changes that. What should change on each round? "
         )
     return f"The time was over in the `{loop.word}` loop on line {loop.line}. When does it come to its end? "

@@ -195,7 +195,7 @@ def _has(term: str, said: str) -> bool:
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("while True:\n    pass\n", "line 1 never ends: nothing in it leaves it"),
+        ("while True:\n    pass\n", "line 1 is always true, and there is no `break`"),
         (
             "t = 0\nu = 1\nwhile t < block_size:\n    u = u + 1\n",
             "asks about `t`, and nothing in the loop changes that",

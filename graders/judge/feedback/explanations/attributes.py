@@ -244,11 +244,9 @@ def _other(scene: Scene, match: re.Match[str]) -> str:
 
 _A = "AttributeError"
 RULES: tuple[Rule, ...] = (
-    Rule("attribute-before-init",
-         _A, r"cannot assign .* before Module.__init__\(\) call", "A class built on `nn.Module` must let "
-         "`nn.Module` set itself up before it can hold layers: the first thing in `__init__` is missing. What does "
-         "one call "
-         "there?"),
+    Rule("attribute-before-init", _A, r"cannot assign .* before Module.__init__\(\) call",
+         "A class built on `nn.Module` can hold nothing before `nn.Module` has set itself up, and that is what "
+         "`super().__init__()` does. Where should that stand, so that line {line} comes after it?"),
     Rule("attribute-of-none", _A, _NO_ATTRIBUTE, _of_none),
     Rule("attribute-of-shadowed", _A, _NO_ATTRIBUTE, _shadowed),
     Rule("attribute-in-other-module", _A, _NO_MODULE_ATTRIBUTE, _module_other_place),

@@ -83,9 +83,8 @@ def _matmul(scene: Scene, match: re.Match[str]) -> str:
     layer = scene.part(scene.callee)
     if layer is not None and layer.type == "Linear":
         return (
-            f"{scene.called} takes rows of {other} numbers, and gets rows of {inner} numbers.{scene.all_told()} "
-            f"Which of the two sizes is the one you "
-            "meant?"
+            f"{scene.called} is a matrix product with rows of {other} numbers, and gets rows of {inner}."
+            f"{scene.all_told()} Which of the two sizes is the one you meant?"
         )
     called = f" {scene.called} works out such a product." if scene.called else ""
     return (
