@@ -38,7 +38,7 @@ def _parameters(scene: Scene, name: str) -> str:
         signature = str(inspect.signature(target)) if target is not None else ""
     except (TypeError, ValueError):
         return ""
-    short = re.sub(r": [^,=()]+(?:\[[^\]]*\])?(?= =|,|\))| -> .*$", "", signature)
+    short = re.sub(r": [^,=():[]+(?:\[[^\]]*\])?(?= =|,|\))", "", signature.partition(" -> ")[0])
     if not signature or len(short) > _SIGNATURE:
         return ""
     return f" It takes `{(first or last).partition('.')[0]}{short}`."

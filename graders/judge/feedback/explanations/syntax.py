@@ -150,12 +150,12 @@ _INVALID = (  # of lines that are only told to be invalid: what stands there, an
     ("unfinished", r"[-+*/@=(,]\s*(?:#.*)?$", "Line {line} ends in the middle: after its last sign something must "
      "follow. What did you want to write there?"),
 )  # fmt: skip
-_INVALID_RULES = tuple((name, re.compile(pattern), words) for name, pattern, words in _INVALID)
 
 
 def _looks_like(name: str) -> Rule:
     """What a line that Python only calls invalid looks like."""
-    _, pattern, words = next(one for one in _INVALID_RULES if one[0] == name)
+    _, text, words = next(one for one in _INVALID if one[0] == name)
+    pattern = re.compile(text)
 
     def said(scene: Scene, _: re.Match[str]) -> str | None:
         return words.replace("{line}", str(scene.line)) if pattern.search(_line(scene)) else None
