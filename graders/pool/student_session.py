@@ -17,9 +17,9 @@ from graders.pool.judge_pool import JUDGE_TIME_S
 from graders.pool.sandboxed_process import START_TIME_S, SandboxedProcess
 from graders.pool.time_limit import TimeLimit
 from graders.pool.warm_process import JUDGE_PIPE_BYTES
-from graders.protocol.ending import Ended, PrintedOutput
+from graders.protocol.ending import Ended, Loop, PrintedOutput
 from graders.protocol.frames import Frame, FrameType
-from graders.protocol.observation_schema import ObservationRefused
+from graders.protocol.observation_schema import ObservationRefused, ObservationSchema
 from graders.reporting.plain_text import shown
 from graders.task import MAX_SOURCE_BYTES
 from graders.trials import TrialRequest
@@ -175,6 +175,7 @@ class _Session:
         self._time = TimeLimit(process, self._limit_s)
         self._deadline = self._step()
         self._ended: Ended | None = None
+        self._loop: Loop | None = None  # told once, on the lesson's data
         self._shown: PrintedOutput | None = output  # what the lesson's trial prints; of the others nothing is
         process.check_time = self._time.check
 
@@ -237,7 +238,15 @@ class _Session:
     def _listen(self, shown: PrintedOutput | None) -> Frame:
         if self._ended is not None:
             raise self._ended
-        return self._process.listen(deadline=self._deadline, output=shown)
+        try:
+            frame = self._process.listen(deadline=self._deadline, output=shown)
+            if frame.type is FrameType.LOOP and self._loop is None:
+                self._loop = _loop(frame)
+                frame = self._process.listen(deadline=self._deadline, output=shown)
+        except Ended as ended:
+            ended.loop = self._loop
+            raise
+        return frame
 
     def _step(self) -> float:
         self._time.begin_step()
@@ -275,6 +284,18 @@ def data(trial: TrialRequest, *, silent: bool = False) -> dict[str, Any]:
         silent: print nothing, although it is the first in its process.
     """
     return {"draw": trial.draw, "silent": silent}
+
+
+def _loop(frame: Frame) -> Loop:
+    """The loop that a run is in. Raises Ended."""
+    with _honest():
+        ObservationSchema.check_loop(frame.body)
+    return Loop(
+        line=frame.body["line"],
+        word=frame.body["word"],
+        unchanged=tuple(frame.body["unchanged"]),
+        no_way_out=frame.body["no_way_out"],
+    )
 
 
 def _expect(frame: Frame, kind: FrameType) -> Frame:

@@ -3,6 +3,16 @@
 from dataclasses import dataclass, field
 
 
+@dataclass(frozen=True)
+class Loop:
+    """A loop of the student's text that had not come to its end."""
+
+    line: int
+    word: str  # for | while
+    unchanged: tuple[str, ...] = ()  # names that its condition asks about, if nothing in it changes any of them
+    no_way_out: bool = False  # is its condition always true, with nothing inside that leaves it?
+
+
 class Ended(Exception):
     """A run is over without the frame that was waited for; `how` says why."""
 
@@ -20,6 +30,7 @@ class Ended(Exception):
         self.how = how
         self.status = status
         self.line = line
+        self.loop: Loop | None = None  # that it was in when its time was over, where that is known
 
 
 @dataclass

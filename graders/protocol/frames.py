@@ -38,6 +38,7 @@ class FrameType(IntEnum):
     COMPILE = 10  # parent -> judge: compile this exercise's texts, instead of a job
     PROBING = 12  # student -> parent: the next step of a trial begins, most often the author's probe
     LEFT = 13  # student -> parent: this line of the student's code ends the whole process at once
+    LOOP = 14  # student -> parent: the loop that it is in when most of its time is used up
     COMPILED = 11  # judge -> parent: the texts, to be sent along with later jobs
     SURVEY = 12  # parent -> judge: look at this exercise's own code and draws, instead of a job
     SURVEYED = 13  # judge -> parent: what was found

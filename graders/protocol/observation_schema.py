@@ -42,6 +42,8 @@ MAX_CODE_CHARS = 200
 MAX_PRINTED_CHARS = 10_000
 MAX_TARGETS = 64
 MAX_OPERANDS = 4
+MAX_LOOP_NAMES = 3
+MAX_PARTS = 12  # names in an expression that failed
 MAX_PROBED = 64
 MAX_FUNCTIONS = 20
 MAX_HEADER_BYTES = 64 * 1024
@@ -87,6 +89,18 @@ class ObservationSchema:
             self._observation(body, _listed(frame.tensors, max_bytes=MAX_TENSORS_BYTES))
         except (ValueError, TypeError, KeyError, AttributeError) as fault:
             raise ObservationRefused(f"not an observation: {fault!r:.200}") from fault
+
+    @staticmethod
+    def check_loop(body: Any) -> None:  # noqa: ANN401  any JSON value
+        """The loop that a program was in when its time was nearly over. Raises ObservationRefused."""
+        try:
+            _fields(body, {"line", "word", "unchanged", "no_way_out"})
+            _COUNT(body["line"])
+            _one_of(("for", "while"))(body["word"])
+            _listing(body["unchanged"], most=MAX_LOOP_NAMES, each=_identifier)
+            _truth(body["no_way_out"])
+        except (ValueError, TypeError, KeyError, AttributeError) as fault:
+            raise ObservationRefused(f"not a loop: {fault!r:.200}") from fault
 
     def check_gradients(self, frame: Frame, *, again: bool = False) -> None:
         """The gradients of one trial; `again` as above, and then there is no third time. Raises ObservationRefused."""
@@ -246,6 +260,44 @@ def _line(value: Any) -> None:  # noqa: ANN401
         _COUNT(value)
 
 
+def _identifier(value: Any) -> None:  # noqa: ANN401
+    _NAME(value)
+    _require(value.isidentifier(), "a name was expected")
+
+
+def _place(value: Any) -> None:  # noqa: ANN401
+    """Line, column, end line, end column, or None."""
+    if value is not None:
+        _listing(value, most=4, each=_COUNT)
+        _require(len(value) == 4, "a place has four numbers")  # noqa: PLR2004
+
+
+def _parts(value: Any) -> None:  # noqa: ANN401
+    """What the names in a failing expression stood for."""
+    _mapping(value, most=MAX_PARTS)
+    for part in value.values():
+        _fields(part, set(_PART))
+        for name, rule in _PART.items():
+            rule(part[name])
+
+
+def _maybe(rule: Rule) -> Rule:
+    """The same, or None."""
+    return lambda value: None if value is None else rule(value)
+
+
+def _range(value: Any) -> None:  # noqa: ANN401
+    """Least and largest of whole numbers."""
+    _listing(value, most=2, each=_whole(MAX_INTEGER, least=-MAX_INTEGER))
+    _require(len(value) == 2, "a range has two ends")  # noqa: PLR2004
+
+
+def _short(value: Any) -> None:  # noqa: ANN401
+    """A number, a truth value or a short text."""
+    _require(type(value) is not str or len(value) <= MAX_NAME_CHARS, "a short text was expected")
+    _plain(value)
+
+
 _NAME, _COUNT, _STEP = _text(MAX_NAME_CHARS), _whole(MAX_SIZE), _whole(MAX_MEMORY_STEP)
 _LISTED_DTYPE = _one_of(tuple(DTYPES))
 _ABOUT = {"dtype", "shape", "data_offsets"}
@@ -261,6 +313,15 @@ _DESCRIPTION: Mapping[str, Rule] = {
     "leaves": _leaves,
     "value": _value,
 }
+_PART: Mapping[str, Rule] = {
+    "type": _NAME,
+    "dtype": lambda value: None if value == "" else _dtype(value),
+    "shape": _maybe(_sizes),
+    "range": _maybe(_range),
+    "learns": _truth,
+    "length": _maybe(_COUNT),
+    "value": _short,
+}
 _FAULT: Mapping[str, Rule] = {
     "type": _NAME,
     "builtin": _truth,
@@ -271,6 +332,8 @@ _FAULT: Mapping[str, Rule] = {
     "code": _text(MAX_CODE_CHARS),
     "targets": lambda value: _listing(value, most=MAX_TARGETS, each=_NAME),
     "on_self": _truth,
+    "place": _place,
+    "parts": _parts,
 }
 _READ = {"shape", "dtype", "requires_grad", "storage"}  # there together, if the numbers were read
 

@@ -17,7 +17,7 @@ from graders.protocol.ending import Ended, PrintedOutput
 from graders.protocol.observation_schema import MAX_AXES, MAX_SIZE
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
 from graders.reporting.plain_text import plain, shown
-from graders.reporting.verdicts import sentence, verdict_of
+from graders.reporting.verdicts import loop_sentence, sentence, verdict_of
 from graders.task import Task
 
 MAX_MESSAGE_CHARS = 1000
@@ -101,7 +101,7 @@ def judged(task: Task, run: Execution, found: JudgeOutcome, *, seed: str) -> Rep
             exercise=task.exercise,
             version=task.version,
             verdict=verdict,
-            checks=found.checks or tuple(_untried(task, verdict)),
+            checks=found.checks or tuple(_untried(task, verdict, loop_sentence(ended, run.trial))),
             misconception=found.misconception,
             error=found.error,
             report=found.report,
@@ -271,9 +271,13 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _untried(task: Task, verdict: Verdict) -> list[CheckResult]:
+def _untried(task: Task, verdict: Verdict, loop: str) -> list[CheckResult]:
     why = f"Not looked at: the run ended ({verdict.value.replace('_', ' ')}) before there was anything to look at."
-    return [CheckResult(check.id, check.title, CheckStatus.NOT_RUN, why) for check in task.checks]
+    messages = [f"{loop}{why}", *[why] * (len(task.checks) - 1)]
+    return [
+        CheckResult(check.id, check.title, CheckStatus.NOT_RUN, message)
+        for check, message in zip(task.checks, messages, strict=False)
+    ]
 
 
 def _own_error(fault: dict[str, Any]) -> StudentError:

@@ -89,8 +89,29 @@ def _too_long(ended: Ended | None, limits: Limits, trial: int) -> str:
         )
     return (
         f"Your code was still running after {limits.wall_time_s:g} seconds of computing and was ended.{data} Is there "
-        "a loop that never comes to its end, or much more work than the task needs?"
-    )
+        f"a loop that never comes to its end, or much more work than the task needs? {loop_sentence(ended, trial)}"
+    ).strip()
+
+
+def loop_sentence(ended: Ended | None, trial: int) -> str:
+    """Which loop had not come to its end, with a space after it, or nothing."""
+    loop = ended.loop if ended is not None and ended.how == "time" and trial == 0 else None
+    if loop is None:
+        return ""
+    if loop.no_way_out:
+        return (
+            f"The condition of the `while` loop on line {loop.line} is always true, and there is no `break` or "
+            f"`return` in it, so it "
+            "does not end by itself. When should it stop? "
+        )
+    if loop.unchanged:
+        names = " or ".join(f"`{name}`" for name in loop.unchanged)
+        return (
+            f"The `while` loop on line {loop.line} does not end by itself: its condition asks about {names}, and "
+            f"nothing in the "
+            "loop changes that. What should change on each round? "
+        )
+    return f"The time was over in the `{loop.word}` loop on line {loop.line}. When does it come to its end? "
 
 
 def _how(ended: Ended | None) -> str:

@@ -25,6 +25,8 @@ from typing import Any, NoReturn
 
 import torch
 
+from graders.student.endless_loop import Loop, watched
+from graders.student.failing_expression import parts_of, place_of, place_of_syntax
 from graders.student.main_module import FILE
 from graders.student.streams import OutputStreams
 
@@ -50,14 +52,24 @@ class ProgramResult:
 class Program:
     """The student's text, compiled once, run on every trial."""
 
-    def __init__(self, source: str, *, leaving: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        leaving: Callable[[int], None] = lambda _: None,
+        looping: Callable[[Loop], None] = lambda _: None,
+        time_s: float = 0,
+    ) -> None:
         """
         Parse and compile; a text that does not parse is kept as its fault.
 
         Args:
             source: the text.
             leaving: told of the line that ends the whole process at once.
+            looping: told of the loop that is under way when most of the time is used up.
+            time_s: that the program may compute, or 0 if nobody asks.
         """
+        self._looping, self._time_s = looping, time_s
         self._leaving = leaving
         self._code: types.CodeType | None = None
         self._fault: Fault | None = None
@@ -92,7 +104,7 @@ class Program:
         self.streams = OutputStreams(shown_bytes=shown_bytes)
         self.streams.install()
         try:
-            with self.exits():
+            with self.exits(), self._watched(shown_bytes):
                 exec(self._code, names)  # noqa: S102  this is what the walls are for
         except SystemExit as end:
             self._exit(end, sys.exc_info()[2])
@@ -124,11 +136,17 @@ class Program:
         finally:
             os._exit = exit_
 
+    def _watched(self, shown_bytes: int) -> contextlib.AbstractContextManager[None]:
+        """On the lesson's data, of which anybody may see what is printed, an endless loop is found."""
+        if not self._time_s or not shown_bytes:
+            return contextlib.nullcontext()
+        return watched(self._time_s, lambda: self._tree, self._looping)
+
     def _unparsed(self, fault: BaseException) -> Fault:
         line = fault.lineno if isinstance(fault, SyntaxError) else None
         text = fault.msg if isinstance(fault, SyntaxError) else text_of(fault)
         description: Fault = {"line": line, "parsed": False, "targets": [], "code": self._line(line), "on_self": False}
-        return {**_described(fault, text), **description}
+        return {**_described(fault, text), **description, "place": place_of_syntax(fault), "parts": {}}
 
     def _exit(self, end: SystemExit, trace: types.TracebackType | None) -> None:
         """`exit()` is the end of the program; a text or a number other than 0 is still only a message."""
@@ -149,7 +167,25 @@ class Program:
             trace = trace.tb_next
         targets = self._targets(own[0][0] if own else None)
         description = {"line": line, "parsed": True, "targets": targets, "code": self._line(line), "on_self": on_self}
-        return {**_described(fault, text_of(fault)), **description, "operands": operands}
+        return {**_described(fault, text_of(fault)), **description, **self._expression(own), "operands": operands}
+
+    @functools.cached_property
+    def _tree(self) -> ast.Module:
+        """The text's tree; an empty one if Python, after a recursion that was too deep, cannot make it."""
+        try:
+            return ast.parse(self.source)
+        except (SystemError, RecursionError, MemoryError):
+            return ast.Module([], [])
+
+    def _expression(self, own: list[tuple[types.TracebackType, int]]) -> Fault:
+        """The place of the expression that failed, and what its names stood for."""
+        if not own:
+            return {"place": None, "parts": {}}
+        place = place_of(own[-1][0])
+        try:
+            return {"place": place, "parts": parts_of(self._tree, place, own[-1][0].tb_frame)}
+        except Exception:  # noqa: BLE001  whatever a student has made of types and tensors: the rest is told without it
+            return {"place": place, "parts": {}}
 
     def _line(self, number: int | None) -> str:
         known = number is not None and 0 < number <= len(self._lines)
@@ -161,7 +197,7 @@ class Program:
             return []
         positions = list(trace.tb_frame.f_code.co_positions())
         line, _, column, _ = positions[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else (None, None, None, None)
-        return targets_at(ast.parse(self.source), line or trace.tb_lineno, column)
+        return targets_at(self._tree, line or trace.tb_lineno, column)
 
 
 def _own_frames(trace: types.TracebackType | None) -> list[tuple[types.TracebackType, int]]:

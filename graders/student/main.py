@@ -8,6 +8,7 @@ import gc
 import os
 import random
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from graders.code_cache import CodeCache
 from graders.protocol import frames
 from graders.protocol.frames import Frame, FrameType
 from graders.student import execution, warmup
+from graders.student.endless_loop import Loop
 from graders.student.process_state import ProcessState
 from graders.student.session import StudentSession
 from graders.task import StudentPart
@@ -70,13 +72,8 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     def probing() -> None:
         frames.send(outlet, Frame(FrameType.PROBING, {}))
 
-    def leaving(line: int) -> None:
-        frames.send(outlet, Frame(FrameType.LEFT, {"line": line}))
-
-    def compiled() -> execution.Program:
-        return execution.Program(job.body["source"], leaving=leaving)
-
     code_cache = CodeCache(job.tensors)
+    compiled = _program(job.body, outlet)
     run = StudentSession(
         StudentPart.from_json(job.body), compiled, ready=ready, probing=probing, code_cache=code_cache, state=state
     )
@@ -91,6 +88,18 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
             frames.send(outlet, run.gradients_again(probe.body["seed"]))
         run.rest()
         trial = frames.receive(inlet).body.get("trial")
+
+
+def _program(job: dict[str, Any], outlet: int) -> Callable[[], execution.Program]:
+    """What compiles the student's text, with the frames that it may send while it runs."""
+
+    def leaving(line: int) -> None:
+        frames.send(outlet, Frame(FrameType.LEFT, {"line": line}))
+
+    def looping(loop: Loop) -> None:
+        frames.send(outlet, Frame(FrameType.LOOP, loop))
+
+    return lambda: execution.Program(job["source"], leaving=leaving, looping=looping, time_s=job["wall_time_s"])
 
 
 _UNDERWAY: list[bool] = []

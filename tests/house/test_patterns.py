@@ -61,7 +61,8 @@ CATEGORIES = {
 MADE_OF_FILES = {
     "app/services/tutor/offline/intents.py",
     "app/services/tutor/offline/knowledge.py",
-    "graders/judge/feedback/explanations.py",  # a list of rules, over at most 500 characters
+    "graders/judge/feedback/explanations/rules.py",  # of a list of rules, over at most 500 characters
+    "graders/judge/feedback/explanations/syntax.py",  # of a table, over one line
 }
 """Here patterns come from a file beside them, and are held by a cached function."""
 

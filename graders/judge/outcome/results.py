@@ -101,7 +101,7 @@ def student_error(lesson: Trial) -> StudentError | None:
     """The exception on the lesson's data, explained; that of the student's code, or else of its first use by us."""
     used = (one for one in lesson.observation.probed.values() if one.line and one.type != TIME_LIMIT)
     fault = lesson.observation.fault or next(used, None)
-    return StudentError(fault.type, fault.message, fault.line, explain(fault)) if fault else None
+    return StudentError(fault.type, fault.message, fault.line, explain(fault, lesson.setting)) if fault else None
 
 
 def shapes(lesson: Trial) -> list[TensorShape]:

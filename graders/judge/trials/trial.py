@@ -12,6 +12,7 @@ import torch
 from graders.code_cache import CodeCache
 from graders.faults import MAX_AUTHOR_FAULTS, AuthorFault
 from graders.judge.feedback.explanations import explain
+from graders.judge.feedback.explanations.scene import Setting
 from graders.judge.trials import block
 from graders.judge.trials.block import Block
 from graders.judge.trials.call_faults import is_of_a_call
@@ -94,6 +95,11 @@ class Trial:
     def telling(self) -> "Trial":
         """Of this trial and the one that was run once more, the one whose numbers show what was done."""
         return self.again or self
+
+    @property
+    def setting(self) -> Setting:
+        """What an explanation of an exception may go by beside it."""
+        return Setting(self.source, self.task.setup, {one.name: one.dims for one in self.task.outputs})
 
     @property
     def parsed(self) -> bool:
@@ -229,7 +235,7 @@ class Trial:
             return f"Using what your code has made did not come to its end{where}."
         if not self.lesson:
             return f"Using it stopped with {fault.type if fault.builtin else 'an exception of its own'}."
-        return f"Using it stopped with {fault.type}{where}: {fault.message}. {explain(fault)}"
+        return f"Using it stopped with {fault.type}{where}: {fault.message}. {explain(fault, self.setting)}"
 
     def _authors_words(self, name: str) -> str:
         own = (leaf.message for check in self.task.checks for leaf in check.leaves if leaf.of == name and leaf.message)
@@ -378,7 +384,7 @@ class Trial:
         if not self.lesson:
             kind = fault.type if fault.builtin else "an exception of its own"
             return f"Your code stopped with {kind} on the way to `{name}`."
-        return f"Your code stopped on the way to `{name}`: {explain(fault)}"
+        return f"Your code stopped on the way to `{name}`: {explain(fault, self.setting)}"
 
     def overwritten(self, name: str) -> str | None:
         """What is said of an input that the student has spoilt, or None if it is in order."""

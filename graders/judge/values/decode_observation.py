@@ -58,6 +58,19 @@ MISSING = Observed("missing")
 
 
 @dataclass(frozen=True)
+class Part:
+    """What a name in the failing expression stood for."""
+
+    type: str
+    dtype: str = ""
+    shape: tuple[int, ...] | None = None  # a layer's: that of its weight
+    range: tuple[int, int] | None = None  # least and largest of whole numbers
+    learns: bool = False
+    length: int | None = None
+    value: Any = None  # of a number, a truth value or a short text
+
+
+@dataclass(frozen=True)
 class Fault:
     """The exception that ended the student's code."""
 
@@ -71,6 +84,8 @@ class Fault:
     targets: tuple[str, ...]
     on_self: bool = False  # the name that was looked for is one that `self` holds
     operands: dict[str, Observed] = field(default_factory=dict)
+    place: tuple[int, int, int, int] | None = None  # line, column, end line, end column of the expression
+    parts: dict[str, Part] = field(default_factory=dict)  # by the name as it is written
 
 
 @dataclass(frozen=True)
@@ -214,6 +229,22 @@ def _known_fault(description: dict[str, Any], tensors: dict[str, torch.Tensor]) 
             name: _observed(name, one, tensors, prefix="operand:")
             for name, one in description.get("operands", {}).items()
         },
+        place=tuple(map(int, description["place"])) if description["place"] is not None else None,  # type: ignore[arg-type]
+        parts={_text(name): _part(one) for name, one in description["parts"].items()},
+    )
+
+
+def _part(description: dict[str, Any]) -> Part:
+    return Part(
+        type=_text(description["type"]),
+        dtype=_text(description["dtype"]),
+        shape=tuple(map(int, description["shape"])) if description["shape"] is not None else None,
+        range=(int(description["range"][0]), int(description["range"][1]))
+        if description["range"] is not None
+        else None,
+        learns=description["learns"] is True,
+        length=int(description["length"]) if description["length"] is not None else None,
+        value=_value(description["value"]),
     )
 
 

@@ -42,6 +42,8 @@ MILLION = LEAF.format(storage=0, offset="n", shape="[1 << 20]", stride="[1]")
 VALUE = ("outputs", "answer", "value")
 FAULT = {
     "type": "E", "builtin": False, "message": "", "memory": False, "line": 1, "parsed": True, "code": "", "targets": [],
+    "place": None,
+    "parts": {},
     "operands": {},
 }  # fmt: skip
 ENDLESS_SHAPE = "{'kind': 'tensor', 'refused': 'x', 'dtype': 'float32', 'shape': [8] * 160_000}"

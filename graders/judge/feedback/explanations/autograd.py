@@ -1,0 +1,156 @@
+"""Gradients: what learns, what backward needs, and what may not be changed in between."""
+
+import ast
+import re
+
+from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.scene import Scene, walk
+
+_R = "RuntimeError"
+
+
+def _second_backward(scene: Scene, _: re.Match[str]) -> str:
+    calls = sorted(
+        node.lineno
+        for node in walk(scene.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+    )
+    before = [line for line in calls if line < scene.line]
+    loop = next(
+        (node for node in walk(scene.tree) if isinstance(node, ast.For | ast.While) and _inside(node, scene.line)), None
+    )
+    already = (
+        f" (line {before[-1]} was the first)"
+        if before
+        else f" (the loop of line {loop.lineno} comes to it again)"
+        if loop
+        else ""
+    )
+    return (
+        f"Line {scene.line} goes back through the same computation a second time{already}. What torch keeps for the "
+        f"way back is thrown away "
+        "after once. Which lines work out the result, and are they run again before each way back?"
+    )
+
+
+def _inside(node: ast.stmt, line: int) -> bool:
+    return node.lineno < line <= (node.end_lineno or 0)
+
+
+def _not_scalar(scene: Scene, _: re.Match[str]) -> str:
+    return (
+        f"`backward()` begins at one single number, such as a loss, and on line {scene.line} there are "
+        f"more.{_owner(scene)} How do many "
+        "numbers become one that should get smaller?"
+    )
+
+
+def _owner(scene: Scene) -> str:
+    """The tensor whose method was called, with its shape."""
+    name = scene.callee.rpartition(".")[0]
+    told = scene.told(name) if name else ""
+    return f" {told[:1].upper()}{told[1:]}." if told else scene.all_told()
+
+
+def _no_gradient(scene: Scene, _: re.Match[str]) -> str:
+    learns = [
+        f"`{name}`"
+        for name, part in scene.fault.parts.items()
+        if part.type in ("Tensor", "Parameter") and not part.learns
+    ]
+    who = f"{learns[0]} on line {scene.line}" if learns else f"What line {scene.line} starts from"
+    return (
+        f"{who} has no connection to anything that learns, so no gradient can go back from it. Was it made of a "
+        f"table or parameter, and did "
+        "`detach()`, `no_grad`, `item()` or numpy cut it off on the way?"
+    )
+
+
+def _leaf_in_place(scene: Scene, _: re.Match[str]) -> str:
+    return (
+        f"{scene.here} changes numbers in place that learn: gradients are about the numbers as they were, so torch "
+        f"refuses.{scene.all_told()} "
+        "Should the result have a name of its own, or is it an update that gradients need not follow?"
+    )
+
+
+def _numpy(scene: Scene, _: re.Match[str]) -> str:
+    name = scene.callee.rpartition(".")[0]
+    what = f"`{name}`" if name else "This tensor"
+    return (
+        f"{what} learns, or was worked out from something that does, and numpy knows no gradients, so torch does not "
+        f"hand it over on line "
+        f"{scene.line}. Is numpy needed here? If so, what parts a tensor from its gradients first?"
+    )
+
+
+def _changed(scene: Scene, match: re.Match[str]) -> str:
+    shape = re.search(r"\[(?:torch\.)?\w+ \[([\d, ]*)\]\]", scene.message)
+    which = f" (one of the shape [{shape[1]}])" if shape else ""
+    return (
+        f"A tensor{which} that the way back needs was changed in place after it was used, so line {scene.line} "
+        f"cannot work out gradients. Which "
+        "line above has a `+=`, a method with `_` at its end, or `x[…] = …`?"
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("backward-twice", _R, r"backward through the graph a second time", _second_backward),
+    Rule("backward-of-many", _R, r"grad can be implicitly created only for (?:scalar|real)", _not_scalar),
+    Rule("nothing-learns", _R, r"does not require grad and does not have a grad_fn", _no_gradient),
+    Rule("leaf-in-place",
+         _R, r"a leaf Variable that requires grad is being used in an in-place operation|a view of a leaf Variable "
+              r"that requires grad", _leaf_in_place),
+    Rule("numpy-of-learning", _R, r"Can't call numpy\(\) on Tensor that requires grad", _numpy),
+    Rule("changed-in-place", _R, r"modified by an inplace operation", _changed),
+    Rule("unused-in-gradient",
+         _R, r"differentiated Tensors? .{0,20}appears to not have been used", "A gradient is asked for on line "
+              "{line} with respect to a "
+         "tensor that the result was not made of. Was another tensor of the same name used on the way?"),
+    Rule("not-a-leaf",
+         _R, r"you can only change requires_grad flags of leaf", "Whether a result learns follows from what it was "
+              "made of, and line {line} "
+         "wants to set it by hand. Which tensor at the beginning should learn, or should this one be cut off?"),
+    Rule("gradient-shape",
+         _R, r"attempting to assign a gradient of size|assigned grad has data of a different|Mismatch in shape: "
+              r"grad_output\[\d\] has a shape of",
+              "The gradient that line {line} puts in has "
+         "another shape or type than the tensor it is for; there is one number of it for each number. What shape "
+         "should it have?"),
+    Rule("gradient-kind",
+         "TypeError",
+         r"assigned grad expected to be a Tensor", "A gradient is a tensor or None, and line {line} puts something "
+              "else there. Which "
+         "shape would it have?"),
+    Rule("copy-of-result",
+         _R, r"Only Tensors created explicitly by the user .*support the deepcopy", "`deepcopy` copies what you made "
+              "yourself, and not results of a "
+         "computation, as on line {line}. Should the result be cut off from its gradients first, and then cloned?"),
+    Rule("inference-tensor",
+         _R, r"[Ii]nference tensors? cannot be|Inplace update to inference tensor", "What is made under "
+              "`inference_mode` can take no part in learning "
+         "afterwards, as on line {line} it should. Which lines should stand outside of that block?"),
+    Rule("nothing-to-optimise",
+         "ValueError",
+         r"optimizer got an empty parameter list", "The optimiser on line {line} was given nothing to change: the "
+              "list of parameters is "
+         "empty. Where does your model keep its tables, and would `nn.Module` find them there?"),
+    Rule("optimise-no-leaf",
+         "ValueError",
+         r"can't optimize a non-leaf Tensor", "The optimiser on line {line} is given a result, and only tensors at "
+              "the beginning of a "
+         "computation can be changed. Which table was it made of?"),
+    Rule("optimise-no-tensor",
+         "TypeError",
+         r"optimizer can only optimize Tensors|params argument given to the optimizer should be",
+              "An optimiser changes tensors, and line "
+         "{line} gives it something else. What do the parameters of a layer look like in a list?"),
+    Rule("retain-grad",
+         _R, r"can't retain_grad on Tensor that has requires_grad=False", "`retain_grad` keeps a gradient that "
+              "passes by, and through this tensor on line "
+         "{line} none will. What should it be made of to learn?"),
+    Rule("hook-of-frozen",
+         _R, r"cannot register a hook on a tensor that doesn't require gradient", "A hook waits for a gradient, and "
+              "this tensor on line {line} will get "
+         "none. Which tensor learns?"),
+)  # fmt: skip

@@ -1,0 +1,261 @@
+"""What a run does not have: other devices, files, network, processes, endless memory; and a student's own `raise`."""
+
+import ast
+import re
+
+from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.scene import Scene, quoted, walk
+
+_R = "RuntimeError"
+_ANY = "AssertionError RuntimeError AcceleratorError NotImplementedError"
+_GIB = 1 << 30
+_MIB = 1 << 20
+
+
+def own_words(scene: Scene) -> str | None:
+    """What is said of an exception that the student's own `raise` or `assert` has raised; None if it is another."""
+    node = scene.node
+    text = scene.message.strip().replace("`", "'")[:160]
+    if isinstance(node, ast.Assert) or (isinstance(scene.node, ast.expr) and _is_asserted(scene)):
+        check = node.test if isinstance(node, ast.Assert) else node
+        said = f", with your text “{text}”" if text else ""
+        told = scene.all_told() if isinstance(check, ast.AST) else ""
+        what = quoted(check) if check is not None else ""
+        return (
+            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{told} What did "
+            f"you expect instead?"
+        )
+    if isinstance(node, ast.Raise) and not scene.message.startswith("exceptions must derive"):
+        said = f", with your text “{text}”" if text else ""
+        kind = scene.fault.type.replace("`", "'")
+        return (
+            f"Line {scene.line} raises this {kind} itself: it is your own `raise`{said}. What has to be true for "
+            f"that line not to be come to?"
+        )
+    return None
+
+
+def _is_asserted(scene: Scene) -> bool:
+    """Is the failing expression the condition of an `assert`, and what was raised its own?"""
+    if scene.fault.type != "AssertionError" or isinstance(scene.node, ast.Call):
+        return False
+    return any(isinstance(one, ast.Assert) and (scene.node is one.test) for one in walk(scene.tree))
+
+
+def _device(scene: Scene, match: re.Match[str]) -> str:
+    return (
+        f"There is no graphics card here, and line {scene.line} wants one: a run has one processor, and all tensors "
+        f"are on the CPU. Which part of the "
+        "line says where to compute, and is it needed?"
+    )
+
+
+def _too_large(scene: Scene, match: re.Match[str]) -> str:
+    asked = re.search(r"you tried to allocate (\d+) bytes", scene.message)
+    size = int(asked[1]) if asked else 0
+    much = (
+        f" It asks for {size / _GIB:.1f} GiB at once."
+        if size >= _GIB
+        else f" It asks for {size // _MIB} MiB at once."
+        if size
+        else ""
+    )
+    return (
+        f"Line {scene.line} makes something larger than the memory that a run may use.{much}{scene.all_told()} Which "
+        f"size in it is far larger than it "
+        "should be?"
+    )
+
+
+def _recursion(scene: Scene, _: re.Match[str]) -> str:
+    function = scene.function
+    calls = _called_in(function) if function is not None else set()
+    if function is not None and function.name in calls:
+        returns = [
+            one for one in ast.walk(function) if isinstance(one, ast.If | ast.IfExp | ast.While | ast.For | ast.Try)
+        ]
+        only = "nothing in it stops that" if not returns else "the case that should stop it is never come to"
+        return (
+            f"`{function.name}` (line {function.lineno}) calls itself, and {only}, so it goes on without end until "
+            f"Python gives up. What did you want "
+            f"to be called inside `{function.name}`, or when should it stop?"
+        )
+    others = [
+        one.name
+        for one in scene.functions()
+        if function is not None and one.name in calls and function.name in _called_in(one)
+    ]
+    if function is not None and others:
+        return (
+            f"`{function.name}` calls `{others[0]}`, which calls `{function.name}` again, without end. Which of the "
+            f"two should stop?"
+        )
+    return (
+        f"Calls that lie inside each other have become too many on line {scene.line}: something leads back to "
+        f"itself, without end. Which method or "
+        "function calls itself, perhaps by way of another?"
+    )
+
+
+def _called_in(function: ast.AST | None) -> set[str]:
+    calls = [node.func for node in walk(function) if isinstance(node, ast.Call)] if function is not None else []
+    found = {getattr(one, "attr", "") or getattr(one, "id", "") for one in calls}
+    reads = {node.attr for node in walk(function) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+    stores = {
+        node.attr for node in walk(function) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    return found | reads | {name for name in stores if isinstance(function, ast.FunctionDef) and name == function.name}
+
+
+def _ambiguous(scene: Scene, _: re.Match[str]) -> str:
+    sides = ""
+    if re.search(r"\b(?:and|or|not)\b", scene.code):
+        sides = " The words `and`, `or` and `not` ask it too."
+    elif re.search(r"\bin\b", scene.code) and not scene.code.startswith("for"):
+        sides = " The word `in` asks it too."
+    return (
+        f"Line {scene.line} asks whether a tensor of several numbers is true, and each of them has an answer of its "
+        f"own.{sides}{scene.all_told()} Should "
+        "all of them hold, or is one enough?"
+    )
+
+
+def _no_file(scene: Scene, match: re.Match[str]) -> str:
+    name = (match[1] or "").replace("`", "'")[:60]
+    data = " The data of this exercise are made by the starting code." if scene.setup_names else ""
+    return (
+        f"There is no file `{name}` here: a run begins in an empty folder, and nothing can be put into it "
+        f"before.{data} Which of its names holds what you need?"
+    )
+
+
+def _refused(scene: Scene, _: re.Match[str]) -> str:
+    network = re.search(r"socket|urllib|urlopen|requests|http|connect|hub\.|download", scene.code)
+    processes = re.search(r"subprocess|os\.system|Popen|fork|multiprocessing|Process|num_workers|Pool", scene.code)
+    if network:
+        return (
+            f"Line {scene.line} wants the network, and a run has none: nothing can be downloaded. Which names of the "
+            f"starting code hold the data?"
+        )
+    if "num_workers" in scene.code or "DataLoader" in scene.code:
+        return (
+            f"The `DataLoader` on line {scene.line} starts worker processes, and a run is one process only. How many "
+            f"workers does it need if it loads by itself?"
+        )
+    if processes:
+        return (
+            f"Line {scene.line} starts another process, and a run is one process only. Threads and asyncio do work; "
+            f"is either needed here?"
+        )
+    return (
+        f"A run may not do what line {scene.line} wants: it has no network, no other processes or programs and no "
+        f"files but its own. Threads and asyncio "
+        "do work."
+    )
+
+
+def _compiled(scene: Scene, _: re.Match[str]) -> str:
+    return (
+        f"`torch.compile` on line {scene.line} needs a C++ compiler, or time and processes that a run does not have. "
+        f"The code gives the same numbers "
+        "without it: is it needed?"
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("device-unknown",
+         _R, r"Expected one of cpu, cuda", "There is no device of the name on line {line}. Here there is only one, "
+              "`cpu`: does the device need to be named?"),
+    Rule("devices-differ",
+         _R, r"Expected all tensors to be on the same device|is not on the expected device", "The tensors on line "
+              "{line} are on different devices, and only those on one can be worked on together. "
+         "Where does each of them come from?"),
+    Rule("no-cuda",
+         _ANY, r"Torch not compiled with CUDA|Found no NVIDIA|No CUDA GPUs|[Ii]nvalid device.*cuda|CUDA is not "
+              r"available|Attempting to deserialize object on a CUDA|"
+         r"Cannot access accelerator device|PyTorch is not linked with support for cuda|no NVIDIA driver", _device),
+    Rule("no-mps",
+         _ANY, r"not linked with support for|MPS backend|from the 'MPS' backend|Cannot access accelerator", _device),
+    Rule("device-meta", "RuntimeError NotImplementedError", r"meta tensor|on meta device",
+         "A tensor on the device `meta` has a shape and no numbers, and line {line} needs numbers. Where should it "
+         "get them?"),
+    Rule("out-of-memory",
+         "RuntimeError MemoryError OSError OutOfMemoryError",
+         r"can't allocate memory|DefaultCPUAllocator|Cannot allocate memory|Unable to allocate|bad_alloc|not enough "
+         r"memory", _too_large),
+    Rule("memory", "MemoryError", r"", _too_large),
+    Rule("size-overflow",
+         _R, r"Storage size calculation overflowed|numel: integer multiplication overflow|Stride calculation "
+              r"overflowed", _too_large),
+    Rule("recursion", "RecursionError", r"", _recursion),
+    Rule("ambiguous-truth",
+         "RuntimeError ValueError",
+         r"Boolean value of Tensor with (?:more than one|no) value|truth value of an array", _ambiguous),
+    Rule("nested",
+         "RuntimeError NotImplementedError",
+         r"from the 'NestedTensor|nested tensor", "A nested tensor holds rows of different lengths, and what line "
+              "{line} does is not known for it. "
+         "Would an ordinary tensor with filled-up rows do?"),
+    Rule("sparse",
+         "RuntimeError NotImplementedError TypeError",
+         r"from the 'Sparse\w*' backend|[Ss]parse tensors?|[Ss]parseTensorImpl|is sparse|layout.*[Ss]parse",
+              "A tensor on line {line} is sparse: it keeps only the entries that are not 0, and many "
+         "operations do not know that form. Does it need to be, and what makes it an ordinary one?"),
+    Rule("compile-needs-compiler",
+         "BackendCompilerFailed InvalidCxxCompiler InductorError RuntimeError TorchRuntimeError Unsupported",
+         r"compiler|inductor|dynamo|C\+\+|Dynamo", _compiled),
+    Rule("jit",
+         "RuntimeError NotSupportedError FrontendError OSError UnsupportedNodeError",
+         r"TorchScript|torch\.jit|Can't get source|is not supported in|aren't supported|could not get source|"
+         r"[Cc]an't redefine",
+         "TorchScript reads the code on line {line} as a language of its own, which is smaller than Python. Is "
+         "scripting needed for this task?"),
+    Rule("spawn",
+         _R, r"bootstrapping phase|context has already been set|daemonic processes", "Line {line} starts other "
+              "processes, and a run is one process only. Can it be done in this one?"),
+    Rule("threads",
+         _R, r"can't start new thread", "No more threads can be started: a run may have some 60 at a time, and they "
+              "share one processor. Let those "
+         "that are done end, or use a pool with fewer workers."),
+    Rule("event-loop",
+         _R, r"cannot be called from a running event loop|no running event loop|event loop is closed",
+              "A coroutine runs in an event loop, and on line {line} there is none, or already one. `asyncio.run` "
+         "begins one; inside it one waits with `await`."),
+    Rule("no-file", "FileNotFoundError", r"No such file or directory(?:: ?b?'([^']*)')?", _no_file),
+    Rule("network",
+         "URLError HTTPError ConnectionError gaierror ConnectionRefusedError OSError TimeoutError",
+         r"urlopen error|Name or service not known|Temporary failure|Network is unreachable|getaddrinfo|Connection "
+         r"refused",
+         "Line {line} wants the network, and a run has none: nothing can be downloaded. Which names of the starting "
+         "code hold the data?"),
+    Rule("refused",
+         "PermissionError OSError BlockingIOError",
+         r"not permitted|Permission denied|Function not implemented|Resource temporarily unavailable", _refused),
+    Rule("read-only",
+         "OSError",
+         r"Read-only file system|No space left|File too large", "A run may write only into its own folder, and only "
+              "so much. What should be in that file on line {line}, and who would read it?"),
+    Rule("is-folder",
+         "IsADirectoryError NotADirectoryError FileExistsError",
+         r"", "The name on line {line} is that of a folder, or of something that is there already. Is a file needed "
+              "at all?"),
+    Rule("input",
+         "EOFError",
+         r"EOF when reading", "Nothing can be typed in while the code runs, so `input()` on line {line} finds "
+              "nothing to read. What value should stand there instead?"),
+    Rule("interrupted",
+         "KeyboardInterrupt", r"", "The code interrupted itself on line {line}. What did that line wait for?"),
+    Rule("seed",
+         "ValueError RuntimeError TypeError",
+         r"manual_seed|seed must be|Overflow when unpacking long", "The number that line {line} hands over does not "
+              "fit into 64 bits, or is no whole number. Which one do you mean?"),
+    Rule("not-implemented",
+         "NotImplementedError",
+         r"", lambda s, _: (f"What line {s.line} calls is not there in torch for this kind of tensor or "
+              f"layer.{s.all_told()} Which function does the "
+         "documentation give for it?")),
+    Rule("decode",
+         "UnicodeDecodeError UnicodeEncodeError",
+         r"", "Line {line} reads bytes as text, or writes text as bytes, with a table of signs that does not know "
+              "them. Which encoding are they in?"),
+)  # fmt: skip

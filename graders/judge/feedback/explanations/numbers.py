@@ -1,0 +1,279 @@
+"""Kinds of numbers: ids that are not whole or not there, types that do not go together, tensors that cannot be made."""
+
+import ast
+import re
+
+from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.scene import Scene, quoted
+from graders.judge.values.decode_observation import Observed
+
+_R, _I, _T, _V = "RuntimeError", "IndexError", "TypeError", "ValueError"
+_NAMES = {
+    "Long": "int64", "Int": "int32", "Float": "float32", "Double": "float64", "Half": "float16", "Bool": "bool",
+    "Byte": "uint8", "Short": "int16", "Char": "int8", "ComplexFloat": "complex64", "BFloat16": "bfloat16",
+    "FloatTensor": "float32",
+         "DoubleTensor": "float64", "BoolTensor": "bool", "LongTensor": "int64", "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "float": "float32",
+         "double": "float64", "c10::Half": "float16", "long": "int64", "long int": "int64", "bool": "bool",
+}  # fmt: skip
+
+
+def _dtype(word: str) -> str:
+    return _NAMES.get(word, word)
+
+
+def _looked_up(scene: Scene) -> tuple[Observed, Observed] | None:
+    """The ids and the table of a failed look-up."""
+    ids, table = scene.fault.operands.get("input"), scene.fault.operands.get("weight")
+    return (ids, table) if ids is not None and table is not None else None
+
+
+def _out_of_range(scene: Scene, _: re.Match[str]) -> str:
+    found = _looked_up(scene)
+    table_name = _table_name(scene) or "this table"
+    if found is None or found[0].tensor is None or not found[0].tensor.numel() or not found[1].shape:
+        return (
+            f"An id is larger than the last row of the table it is looked up in on line {scene.line}. How many rows "
+            f"has that table?"
+        )
+    ids, rows = found[0], found[1].shape[0]
+    assert ids.tensor is not None  # noqa: S101  looked at above
+    values = ids.tensor.double().nan_to_num()
+    low, high = int(values.min()), int(values.max())
+    wrong = f"go up to {high}" if high >= rows else f"go down to {low}"
+    numbered = f"has {rows} rows, numbered 0 to {rows - 1}"
+    name = _ids_name(scene, ids)
+    whose = f"The ids in {name}" if name else "The ids you look up"
+    if low == 1 and high == rows and len(ids.shape) == 1:
+        return (
+            f"{whose} begin at 1 and {wrong}, but {table_name} {numbered}: one past its last row. What number does "
+            f"the first row have?"
+        )
+    return (
+        f"{whose} have the shape {list(ids.shape)} and {wrong}, but {table_name} {numbered}. Are these the ids this "
+        f"table is meant for, "
+        "and does it have a row for each?"
+    )
+
+
+def _table_name(scene: Scene) -> str:
+    name = scene.callee
+    part = scene.part(name) if name else None
+    return f"`{name}`" if part is not None and part.type in ("Embedding", "EmbeddingBag") else ""
+
+
+def _ids_name(scene: Scene, ids: Observed) -> str:
+    """The name under which just these ids were handed over."""
+    if not isinstance(scene.node, ast.Call):
+        return ""
+    for given in scene.node.args:
+        part = scene.part(given)
+        if part is not None and part.shape == ids.shape and part.range is not None:
+            return quoted(given)
+    return ""
+
+
+def _not_whole(scene: Scene, match: re.Match[str]) -> str:
+    found = _looked_up(scene)
+    if found is not None and found[1].dtype in ("int64", "int32") and len(found[0].shape) > 1:
+        return (
+            f"The look-up was given numbers of the shape {list(found[0].shape)} in the place of the ids, and whole "
+            f"numbers in the place of the "
+            "table. In which order does this function want the two?"
+        )
+    name = _ids_name_any(scene)
+    return (
+        f"A table is looked up by row numbers, and those must be whole numbers (int64 or int32); {name or 'yours'} "
+        f"{'has' if name else 'are'} "
+        f"{_dtype(match[1])}. Where do they become fractions?"
+    )
+
+
+def _ids_name_any(scene: Scene) -> str:
+    if not isinstance(scene.node, ast.Call):
+        return ""
+    parts = [(one, scene.part(one)) for one in scene.node.args]
+    return next(
+        (quoted(one) for one, part in parts if part is not None and part.dtype.startswith(("float", "bool"))), ""
+    )
+
+
+def _no_fractions(scene: Scene, _: re.Match[str]) -> str:
+    name = _ids_name_any(scene)
+    holds = f"{name} holds floating-point numbers" if name else "what it got holds floating-point numbers"
+    return (
+        f"`one_hot` counts with ids, and ids are whole numbers (int64); {holds}. Where were they made into numbers "
+        f"with a point, and is that "
+        "needed before or after this step?"
+    )
+
+
+def _classes(scene: Scene, _: re.Match[str]) -> str:
+    ranges = [
+        f" `{name}` goes up to {part.range[1]}."
+        for name, part in scene.fault.parts.items()
+        if part.range and part.shape
+    ]
+    return (
+        f"`one_hot` on line {scene.line} is given fewer classes than the ids need: an id of n needs at least n + 1 "
+        f"of them, because counting "
+        f"begins at 0.{ranges[0] if ranges else ''} How many different ids can there be?"
+    )
+
+
+def _negative(scene: Scene, _: re.Match[str]) -> str:
+    ranges = [
+        f" `{name}` goes down to {part.range[0]}."
+        for name, part in scene.fault.parts.items()
+        if part.range and part.range[0] < 0
+    ]
+    return f"`one_hot` needs ids of at least 0.{ranges[0] if ranges else ''} Where does a negative one come from?"
+
+
+def _float_index(scene: Scene, match: re.Match[str]) -> str:
+    inside = scene.node.slice if isinstance(scene.node, ast.Subscript) else None
+    name = f" {quoted(inside)}" if inside is not None else ""
+    return (
+        f"A tensor is indexed by whole numbers, or by true and false; the index{name} holds "
+        f"fractions.{scene.all_told()} Where do they come "
+        "from?"
+    )
+
+
+def _same_dtype(scene: Scene, match: re.Match[str]) -> str:
+    first, second = (_dtype(one) for one in match.groups()[:2])
+    return (
+        f"A product needs numbers of one type on both sides, and {scene.here} has {first} and "
+        f"{second}.{scene.all_told()} Which of the two "
+        "should be converted?"
+    )
+
+
+def _expected(scene: Scene, match: re.Match[str]) -> str:
+    wanted, got = _dtype(match[1] or match[3]), _dtype(match[2] or match[4])
+    more = (
+        " Class numbers of a loss are whole numbers; probabilities have a point."
+        if "entropy" in scene.callee or "loss" in scene.callee.lower()
+        else ""
+    )
+    return (
+        f"{scene.called or f'Line {scene.line}'} wants numbers of type {wanted} here and got "
+        f"{got}.{more}{scene.all_told()} Which tensor is that?"
+    )
+
+
+def _not_implemented(scene: Scene, match: re.Match[str]) -> str:
+    got = _dtype(match[2])
+    return (
+        f"{scene.here} cannot be worked out on {got} numbers.{scene.all_told()} Which type of numbers does it need, "
+        f"and where did yours become "
+        f"{got}?"
+    )
+
+
+def _floating_wanted(scene: Scene, _: re.Match[str]) -> str:
+    return (
+        f"{scene.called or 'This function'} gives numbers with a point and works on such only; these are whole "
+        f"numbers or true and false."
+        f"{scene.all_told()} Where should they become floating-point numbers?"
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("id-out-of-range", _I, r"index out of range in self", _out_of_range),
+    Rule("ids-not-whole", _R, r"scalar types: Long, Int; but got torch\.(\w+) instead", _not_whole),
+    Rule("table-axes", _R, r"'weight' must be 2-D", lambda s, _: (
+        f"A table to look up in has two axes, rows and the numbers in each, and the one that "
+        f"{s.called or 'line ' + str(s.line)} got has another number of "
+        f"axes.{s.all_told()} In which order does this function want ids and table?")),
+    Rule("one-hot-of-fractions", _R, r"one_hot is only applicable to index tensor", _no_fractions),
+    Rule("one-hot-classes", _R, r"Class values must be smaller than num_classes", _classes),
+    Rule("one-hot-negative", _R, r"Class values must be non-negative", _negative),
+    Rule("index-of-fractions", _I, r"tensors used as indices must be long", _float_index),
+    Rule("index-is-no-index",
+         "IndexError TypeError",
+         r"new\(\): invalid data type|only integers, slices|only integer tensors of a single element|only integer "
+         r"scalar arrays", lambda s, _: (None if not isinstance(s.node, ast.Subscript) else
+        f"What stands in the brackets of {s.here} is no index: whole numbers, slices, masks and tensors of whole "
+        f"numbers are.{s.all_told()} Which "
+        "place do you mean?")),
+    Rule("index-type", _R, r"(\w+)\(\): Expected dtype int\S{0,12} for index", lambda s, m: (
+        f"`{m[1]}` is told places by whole numbers (int64), and the index on line {s.line} has others.{s.all_told()} "
+        f"Where do they come from?")),
+    Rule("index-number",
+         _R, r"(\w+)\(\): Expected.{0,40}index|index (-?\d+) is out of bounds for dimension|index out of range|"
+              r"index_select.*out of", lambda s, m: (
+        f"An index on line {s.line} is larger than what it points into, or below 0.{s.all_told()} Which numbers does "
+        f"it hold?")),
+    Rule("product-types",
+         _R, r"expected m1 and m2 to have the same dtype, but got: ([\w:]+(?: int)?) != ([\w:]+(?: int)?)",
+              _same_dtype),
+    Rule("product-types-2",
+         _R, r"(?:mat1 and mat2 must have the same dtype, but got|dot : expected both vectors to have same dtype, "
+              r"but found) (\w+) and (\w+)", _same_dtype),
+    Rule("other-type-wanted",
+         _R, r"expected scalar type (\w+) but found (\w+)|expected target dtype to be (Long) or Byte, but got (\w+)",
+              _expected),
+    Rule("bit-operator",
+         "RuntimeError NotImplementedError",
+         r"\"bitwise_\w+\" not implemented", "The signs `&`, `|` and `~` on line {line} join true and false or whole "
+         "numbers, and there are fractions on a side. Is a comparison missing its round brackets?"),
+    Rule("kind-not-implemented",
+         "RuntimeError NotImplementedError", r"\"(\w+)\" not implemented for '(\w+)'", _not_implemented),
+    Rule("mean-of-whole",
+         _R, r"could not infer output dtype|Input dtype must be either a floating point|expects? (?:a )?floating "
+              r"point|only supports floating", _floating_wanted),
+    Rule("result-type", _R, r"result type (\w+) can't be cast to the desired output type (\w+)", lambda s, m: (
+        f"{s.here} would change {_dtype(m[2])} numbers in place, and the result is {_dtype(m[1])}, which does not "
+        f"fit into them.{s.all_told()} Should "
+        "the result have a name of its own?")),
+    Rule("bool-minus", _R, r"Subtraction, the `-` operator, with (?:a|two) bool", lambda s, _: (
+        f"True and false are not subtracted in torch.{s.all_told()} Is it “not” that you want, or numbers?")),
+    Rule("bool-negative",
+         _R, r"Negation, the `-` operator, on a bool", "A minus before true and false means nothing in torch. Is it "
+              "“not” that "
+         "you want on line {line}?"),
+    Rule("whole-cannot-learn",
+         _R, r"[Oo]nly Tensors of floating point and complex dtype can require gradients", lambda s, _: (
+        f"Only floating-point numbers can learn, and those on line {s.line} are whole numbers: between 3 and 4 there "
+        f"would be no small step.{s.all_told()} "
+        "How could they be made with a point?")),
+    Rule("ragged",
+         _V, r"expected sequence of length (\d+) at dim (\d+) \(got (\d+)\)", "A tensor is a full box of numbers, "
+              "and these lists are of different "
+         "lengths: one has {0} and another {2}. Should the short ones be filled up, or cut?"),
+    Rule("tensor-of-text",
+         _V, r"too many dimensions '(\w+)'", "A tensor holds numbers, and line {line} gives it texts ({0}). Which "
+              "numbers stand for "
+         "them?"),
+    Rule("tensor-of-other",
+         "TypeError RuntimeError ValueError",
+         r"new\(\): (?:invalid data type|data must be)|[Cc]ould not infer dtype of ([\w.]+)|can't convert "
+         r"np\.ndarray of type|not a sequence", lambda s, m: (
+        f"A tensor is made of numbers and lists of numbers, and what line {s.line} gives it is something "
+        f"else{f' ({m[1]})' if m[1] else ''}.{s.all_told()} "
+        "What is in it?")),
+    Rule("list-of-tensors", _V, r"only one element tensors can be converted to Python scalars", lambda s, _: (
+        f"`torch.tensor` makes a tensor of plain numbers, and this list holds whole tensors.{s.all_told()} Which "
+        f"function puts tensors together?")),
+    Rule("dtype-unknown",
+         _T, r"data type '?(.{1,30}?)'? not understood|dtype must be|invalid dtype", "The type of numbers that is "
+              "asked for on line {line} is "
+         "none that there is. Types are names of torch, as in `torch.` and then the type."),
+    Rule("numpy-in-torch",
+         _T, r"expected (?:Tensor|np\.ndarray) .*got|Concatenation operation is not|expected np\.ndarray \(got "
+              r"(\w+)\)", lambda s, m: (
+        f"Line {s.line} mixes numpy arrays and tensors, and this function takes only one of them.{s.all_told()} "
+        f"Which should it be throughout?")),
+    Rule("range-of-numbers",
+         _R, r"upper bound and lower bound inconsistent|from=\d+ .*expected to be less|random_ expects 'from' to be "
+              r"less", lambda s, _: (
+        f"The lower end on line {s.line} is above the upper one, or there is nothing between them.{s.all_told()} In "
+        f"which order do they come?")),
+    Rule("embedding-sizes",
+         "AssertionError",
+         r"Padding_idx must be within|padding_idx must be within", "`padding_idx` names a row of the table, and "
+              "there is no such row. "
+         "How are the rows numbered?"),
+)  # fmt: skip

@@ -1,0 +1,364 @@
+"""Operators, brackets and loops on things that do not have them, and values that do not fit."""
+
+import ast
+import re
+
+from graders.judge.feedback.explanations.attributes import none_from
+from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.scene import KINDS, Scene, an, quoted
+
+_T, _V = "TypeError", "ValueError"
+_LAYERS = {
+    "Embedding", "Linear", "Sequential", "Dropout", "LayerNorm", "ReLU", "ModuleList", "GELU", "Conv1d", "Softmax",
+    "Module", "EmbeddingBag",
+}  # fmt: skip
+_DOES = {"+": "added", "-": "subtracted", "*": "multiplied", "@": "multiplied", "/": "divided"}
+
+
+def _is_layer(scene: Scene, kind: str) -> bool:
+    return kind in _LAYERS or bool(scene.classes(kind))
+
+
+def _word(scene: Scene, kind: str) -> str:
+    return f"{an(kind)} layer" if kind in _LAYERS else an(KINDS.get(kind, kind))
+
+
+def _operands(scene: Scene, match: re.Match[str]) -> str:  # noqa: PLR0911  a case a paragraph
+    """`unsupported operand type(s) for +: 'Embedding' and 'Embedding'`."""
+    sign, kinds = match[1].removesuffix("="), (match[2], match[3])
+    names = [quoted(one) for one in scene.sides] if scene.sides else ["The left side", "the right side"]
+    if "NoneType" in kinds:
+        which = kinds.index("NoneType")
+        side = scene.sides[which] if scene.sides else None
+        return (
+            f"{names[which]} is None, and nothing can be worked out with None.{none_from(scene, side)} Which line "
+            f"should have made it?"
+        )
+    layers = [_is_layer(scene, kind) for kind in kinds]
+    done = _DOES.get(sign, f"joined by `{sign}`")
+    if all(layers):
+        return (
+            f"{names[0]} and {names[1]} are layers, and layers themselves cannot be {done}. What comes out when ids "
+            f"are looked up "
+            "in them can. Where does each of the two get called?"
+        )
+    if any(layers):
+        which = layers.index(True)
+        return (
+            f"{names[which]} is {an(kinds[which])}, a layer, and {names[1 - which]} is "
+            f"{_word(scene, kinds[1 - which])}: only what a "
+            f"layer gives when it is called can be {done}. What should be handed to {names[which]}?"
+        )
+    if "str" in kinds:
+        which = kinds.index("str")
+        return (
+            f"{names[which]} is a text and {names[1 - which]} is {_word(scene, kinds[1 - which])}, and the sign "
+            f"`{sign}` does not join "
+            "the two. Should the text be a number, or the other side a text?"
+        )
+    callables = [kind in ("function", "builtin_function_or_method", "method", "type") for kind in kinds]
+    if any(callables):
+        which = callables.index(True)
+        return f"{names[which]} is a function and not its result. Are its round brackets missing?"
+    if "list" in kinds:
+        which = kinds.index("list")
+        return (
+            f"{names[which]} is a list, and {names[1 - which]} is {_word(scene, kinds[1 - which])}: a list does no "
+            f"arithmetic. Should it "
+            "be a tensor?"
+        )
+    return (
+        f"{names[0]} is {_word(scene, kinds[0])} and {names[1]} is {_word(scene, kinds[1])}: `{sign}` does not work "
+        f"between the two. "
+        "Which of them is not what you think it is?"
+    )
+
+
+def _shift_print(scene: Scene, match: re.Match[str]) -> str | None:
+    return (
+        "`print >> …` is how Python 2 wrote it; what is printed stands in the brackets of `print`."
+        if "print" in scene.code
+        else None
+    )
+
+
+def _owner(scene: Scene) -> ast.expr | None:
+    return scene.node.value if isinstance(scene.node, ast.Subscript) else None
+
+
+def _not_indexed(scene: Scene, match: re.Match[str]) -> str:
+    kind, owner = match[1], _owner(scene)
+    what = quoted(owner) if owner is not None else "What stands before the bracket"
+    if kind == "NoneType":
+        return f"{what} is None, so there is nothing to index.{none_from(scene, owner)} Which line should have made it?"
+    if _is_layer(scene, kind):
+        used = "ids" if "Embedding" in kind else "a tensor"
+        return (
+            f"{what} is {an(kind)}, a layer, and cannot be indexed with square brackets. A layer is used like a "
+            f"function, with round "
+            f"brackets, on {used}; its own rows are in its `weight`."
+        )
+    if kind in ("int", "float", "bool"):
+        held = scene.told(what.strip("`")) or f"{what} is one plain number"
+        return f"{held}: it has nothing inside that square brackets could pick. Which name holds the many?"
+    if kind in ("function", "builtin_function_or_method", "method", "type"):
+        return f"{what} is a function, and square brackets do not call it. Which brackets does a call have?"
+    return f"{what} is {an(kind)}, which square brackets cannot pick anything from. Which name did you want to index?"
+
+
+def _no_assignment(scene: Scene, match: re.Match[str]) -> str:
+    kind, owner = match[1], _owner(scene)
+    what = quoted(owner) if owner is not None else "What stands left"
+    why = {"tuple": "a tuple is never changed", "str": "a text is never changed", "Size": "a shape is never changed"}
+    word = f"an {kind}, a layer" if _is_layer(scene, kind) else an(KINDS.get(kind, kind))
+    return (
+        f"{what} is {word}: {why.get(kind, 'no entry of it can be set')}. Which object should be changed, or made anew?"
+    )
+
+
+def _bad_index(scene: Scene, match: re.Match[str]) -> str:
+    kind, got = match[1], match[2]
+    owner, inside = _owner(scene), scene.node.slice if isinstance(scene.node, ast.Subscript) else None
+    what = quoted(owner) if owner is not None else f"A {kind}"
+    index = f" {quoted(inside)}" if inside is not None else ""
+    if got == "tuple" and kind == "list":
+        return (
+            f"{what} is a list, and a list takes one index at a time, not several with "
+            f"commas{index and f' as{index}'}. Should it be a tensor?"
+        )
+    if got == "Tensor":
+        return (
+            f"{what} is a {kind}, and its index{index} is a tensor: a {kind} is indexed by one plain whole number. "
+            f"Should {what} be a "
+            "tensor, or the index a number?"
+        )
+    if got == "float":
+        return (
+            f"The index{index} is a number with a fraction; places are whole numbers. Is it a `/` that should be `//`?"
+        )
+    return (
+        f"{what} is a {kind} and is indexed by whole numbers; the index{index} is {an(KINDS.get(got, got))}. Which "
+        f"place do you mean?"
+    )
+
+
+def _not_iterable(scene: Scene, match: re.Match[str]) -> str:
+    kind, node = match[1], scene.node
+    node = node.iter if isinstance(node, ast.For) else node
+    what = quoted(node) if isinstance(node, ast.expr) else f"What line {scene.line} goes through"
+    if kind == "NoneType":
+        return (
+            f"{what[:1].upper()}{what[1:]} is None on line {scene.line}, and there is nothing in it to go "
+            f"through.{none_from(scene, _expression(node))} Which line should have made it?"
+        )
+    if kind in ("int", "float"):
+        return (
+            f"Line {scene.line} goes through {an(KINDS[kind])} as if it were many things. A loop needs the numbers "
+            f"themselves: what "
+            "counts from 0 up to a number?"
+        )
+    return (
+        f"Line {scene.line} goes through {_word(scene, kind)}, and it has no parts to go through one by one. Which "
+        f"name holds them?"
+    )
+
+
+def _expression(node: ast.AST | None) -> ast.expr | None:
+    return node if isinstance(node, ast.expr) else None
+
+
+def _unpack(scene: Scene, match: re.Match[str]) -> str:
+    node = scene.node
+    names = len(node.elts) if isinstance(node, ast.Tuple) else None
+    found = re.search(r"expected (?:at least )?(\d+)(?:, got (\d+))?", scene.message)
+    wanted = found[1] if found else names
+    if "not enough" in scene.message:
+        return (
+            f"Line {scene.line} has {wanted} names left of `=`, and only {found[2] if found else 'fewer'} values "
+            f"come from the right. Which "
+            "value is missing, or which name is one too many?"
+        )
+    return (
+        f"Line {scene.line} has {wanted} names left of `=`, and more values than that come from the right. What "
+        f"comes out there, and "
+        "how many are they? A tensor is taken apart along its first axis."
+    )
+
+
+def _key(scene: Scene, match: re.Match[str]) -> str:
+    key = scene.message[:60].replace("`", "'")
+    owner = _owner(scene)
+    what = quoted(owner) if owner is not None else "The dictionary"
+    tensor = " The key is a tensor, and tensors are equal to no number as keys." if key.startswith("tensor(") else ""
+    return f"{what} has no key {key}.{tensor} Which keys does it have, and of what kind are they?"
+
+
+def _list_range(scene: Scene, match: re.Match[str]) -> str:
+    owner = _owner(scene)
+    name = quoted(owner).strip("`") if owner is not None else ""
+    part = scene.part(name)
+    inside = scene.part(scene.node.slice) if isinstance(scene.node, ast.Subscript) else None
+    index = f" {inside.value}" if inside is not None and type(inside.value) is int else ""
+    what = f"`{name}`" if name else f"The {match[1]}"
+    if part is not None and part.length is not None:
+        count = f"has {part.length} entries, numbered 0 to {part.length - 1}" if part.length else "is empty"
+        return (
+            f"{what} {count}; there is none at the place{index} that line {scene.line} asks for. Where does that "
+            f"number come from?"
+        )
+    return (
+        f"{what} has no entry at the place{index} that line {scene.line} asks for: counting begins at 0. How many "
+        f"entries are there?"
+    )
+
+
+def _cannot_order(scene: Scene, match: re.Match[str]) -> str:
+    names = [quoted(one) for one in scene.sides] if scene.sides else ["the left side", "the right side"]
+    return (
+        f"`{match[1]}` asks which of two is larger, and {names[0]} is {_word(scene, match[2])} while {names[1]} is "
+        f"{_word(scene, match[3])}. "
+        "Which of the two should be something else?"
+    )
+
+
+def _no_length(scene: Scene, match: re.Match[str]) -> str:
+    return (
+        f"`len` counts what is in a thing, and was given {_word(scene, match[1])} on line "
+        f"{scene.line}.{scene.all_told()} What did you want to count?"
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("print-shift", _T, r"unsupported operand type\(s\) for >>: 'builtin_function", _shift_print),
+    Rule("operands", _T, r"unsupported operand type\(s\) for (?:\*\* or pow\(\)|(\S+)): '([\w.]+)' and '([\w.]+)'",
+         lambda s, m: _operands(s, m) if m[1] else None),
+    Rule("text-plus", _T, r"can only concatenate (\w+) \(not \"([\w.]+)\"\) to \w+", lambda s, m: (
+        f"With {an({'str': 'text'}.get(m[1], m[1]))} on its left, `+` joins two of the same kind, and on the right "
+        f"of {s.here} stands "
+        f"{an(KINDS.get(m[2], m[2]))}. Should the one become a text, or the other a number or a tensor?")),
+    Rule("text-times", _T, r"can't multiply sequence by non-int of type '([\w.]+)'", lambda s, m: (
+        f"In {s.here} one side is a list or a text, and those can only be repeated a whole number of times; the "
+        f"other side is "
+        f"{an(KINDS.get(m[1], m[1]))}. Should the list be a tensor?")),
+    Rule("unary-minus", _T, r"bad operand type for (?:unary ([-+~])|abs\(\)): '([\w.]+)'", lambda s, m: (
+        f"What {s.here} is about is {_word(s, m[2])}, and that has no sign. Which value did you want there?")),
+    Rule("not-indexed", _T, r"'([\w.]+)' object is not subscriptable", _not_indexed),
+    Rule("entry-not-set",
+         _T, r"'([\w.]+)' object (?:does not support item|doesn't support item) (?:assignment|deletion)",
+              _no_assignment),
+    Rule("index-of-other-kind",
+         _T, r"^(list|tuple|string|range) (?:object )?ind(?:ices|ex) must be integers(?: or slices)?, not '?(\w+)",
+              _bad_index),
+    Rule("slice-of-other-kind",
+         _T, r"slice indices must be integers", "The ends of a slice are whole numbers, and on line {line} one of "
+         "them is something else. Is it a `/` that should be `//`, or a tensor of several numbers?"),
+    Rule("module-list-index", _T, r"'(\w+)' object cannot be interpreted as an integer", lambda s, m: (
+        f"Line {s.line} needs a whole number where it has "
+        f"{an(KINDS.get(m[1], m[1])) if m[1] != 'float' else 'a number with a fraction'}."
+        f"{s.all_told()} Is it a `/` that should be `//`, or is it a size that you want?")),
+    Rule("not-iterable",
+         _T, r"(?:cannot unpack non-iterable )?'?([\w.]+)'? object (?:is not iterable|is not an iterator)|argument "
+              r"of type '([\w.]+)' is not iterable|"
+         r"cannot unpack non-iterable ([\w.]+) object",
+         lambda s, m: _unpack_nothing(s, m) or (_not_iterable(s, m) if m[1] else (
+             f"`in` asks whether something is among others, and on line {s.line} the others are {_word(s, m[2])}. "
+             f"Which name holds them?"))),
+    Rule("no-length", _T, r"object of type '([\w.]+)' has no len\(\)", _no_length),
+    Rule("length-of-number",
+         _T, r"len\(\) of a 0-d tensor|len\(\) of unsized object|iteration over a 0-d", lambda s, _: (
+        f"A tensor that is one single number, of the shape [], has no parts: it cannot be counted or gone "
+        f"through.{s.all_told()} Which "
+        "tensor has the axis that you want to go along?")),
+    Rule("not-ordered",
+         _T, r"'(<|>|<=|>=)' not supported between instances of '([\w.]+)' and '([\w.]+)'", _cannot_order),
+    Rule("unhashable", _T, r"unhashable type: '(\w+)'", lambda s, m: (
+        f"A key of a dictionary or an entry of a set must be something that never changes, and line {s.line} uses "
+        f"{an(m[1])}. Which number "
+        "or text could stand for it?")),
+    Rule("join-needs-texts",
+         _T, r"sequence item (\d+): expected str instance, (\w+) found", "`join` puts texts together, and the entry "
+         "number {0} is of the kind {1}. Where does it become a text?"),
+    Rule("not-a-context",
+         _T, r"'(\w+)' object does not support the (?:asynchronous )?context manager", "`with` needs something that "
+              "can be "
+         "entered and left, and got a {0}. Are the round brackets after it missing, or is it no `with` that you want?"),
+    Rule("exception-wanted",
+         _T, r"exceptions must (?:derive|be)", "What is raised on line {line} is no exception. `raise` takes one, such "
+         "as `ValueError(…)`."),
+    Rule("real-number-wanted", _T, r"must be real number, not (\w+)", lambda s, m: (
+        f"{s.called or 'This function'} works on one plain number and got {_word(s, m[1])}.{s.all_told()} torch has "
+        f"a function of its own for "
+        "whole tensors: which module is this one from?")),
+    Rule("format-of-other-kind",
+         "TypeError ValueError",
+         r"unsupported format string passed to ([\w.]+)|Unknown format code '(\w)' for object of type '(\w+)'|"
+         r"not all arguments converted|%\w format", "What is shown on line {line} is not of the kind that its format "
+              "asks for (for example "
+         "two digits after the point of a text or a whole tensor). What is it?"),
+    Rule("number-from-other-kind", _T, r"^(int|float)\(\) argument must be .* not '(\w+)'", lambda s, m: (
+        f"`{m[1]}` makes a number of a text or a number, and got {_word(s, m[2])}.{s.all_told()} Which single number "
+        f"is meant?")),
+    Rule("too-many-values", _V, r"too many values to unpack", _unpack),
+    Rule("too-few-values", _V, r"not enough values to unpack", _unpack),
+    Rule("text-is-no-number",
+         _V, r"invalid literal for (int)\(\) with base \d+: (.+)|could not convert string to float: (.+)",
+         lambda s, m: (f"`{m[1] or 'float'}` can only read a text that is a number, and got {(m[2] or m[3])[:40]}. "
+              f"Should that text be looked "
+                       "up somewhere instead?")),
+    Rule("math-domain",
+         _V, r"math domain error", "The function on line {line} has no value for the number it got: a logarithm "
+              "needs one "
+         "above 0, a root one of at least 0. Which number arrives there?"),
+    Rule("empty-sequence", _V, r"(\w+)\(\) arg is an empty sequence|(max|min)\(\) .*empty", lambda s, m: (
+        f"`{m[1] or m[2]}` was given nothing to choose from: what goes in on line {s.line} is empty. Where should "
+        f"its entries come from?")),
+    Rule("not-in-list",
+         _V, r"(.{1,60}) is not in list|list\.(remove|index)\(x\)|substring not found|(.{1,40}) is not in (?:tuple|"
+              r"deque)", lambda s, m: (
+        f"Line {s.line} looks for something in a list or text that does not have it. Which entries are there, and of "
+        f"what kind are they?")),
+    Rule("numpy-broadcast",
+         _V, r"operands could not be broadcast together with shapes (\([\d,]*\)) (\([\d,]*\))", lambda s, m: (
+        f"Two numpy arrays of the shapes {m[1]} and {m[2]} do not line up in {s.here}. Axes are matched from the "
+        f"last one backwards, and must be "
+        f"equal or 1.{s.all_told()} At which axis do they differ?")),
+    Rule("step-zero",
+         _V, r"(?:arg 3|step) (?:must not|cannot) be (?:zero|0)", "A step of 0 never comes to an end. By how much "
+              "should line "
+         "{line} go on each time?"),
+    Rule("closed-file",
+         _V, r"I/O operation on closed file", "Line {line} uses a file that is closed already: a file is open only "
+              "inside its "
+         "`with` block. What should happen before it ends?"),
+    Rule("no-such-key", "KeyError", r"", _key),
+    Rule("list-range",
+         "IndexError", r"^(list|tuple|string|range object) (?:assignment )?index out of range", _list_range),
+    Rule("pop-from-empty",
+         "IndexError", r"pop (?:from|index)", "Line {line} takes something out of a list that is empty, or has no such "
+         "place. What puts something into it before?"),
+    Rule("division-by-zero", "ZeroDivisionError", r"", lambda s, m: (
+        f"Line {s.line} divides by zero{' in ' + s.here if s.here.startswith('`') else ''}.{s.all_told()} Which "
+        f"value is 0, and should it be?")),
+    Rule("number-too-large", "OverflowError", r"", lambda s, m: (
+        f"The result on line {s.line} is larger than such a number can hold.{s.all_told()} Is an exponent or a "
+        f"product meant to be that large?")),
+    Rule("iterator-empty",
+         "StopIteration",
+         r"", "`next` on line {line} asks for one more, and there is none left. How many are there, and are "
+         "they used up before?"),
+    Rule("list-grew",
+         "RuntimeError",
+         r"(dictionary|Set|set) changed size during iteration", "The loop goes through a {0} while line {line} "
+         "or its block puts things in or takes them out. Over what could it go instead?"),
+)  # fmt: skip
+
+
+def _unpack_nothing(scene: Scene, match: re.Match[str]) -> str | None:
+    """`a, b = 3`, `a, b = None`."""
+    if match[3] is None:
+        return None
+    return (
+        f"Line {scene.line} has several names left of `=`, and what comes from the right is "
+        f"{_word(scene, match[3])}, which cannot be taken "
+        "apart. How many things does the right side give?"
+    )

@@ -1,0 +1,90 @@
+"""Which loop a program is in when most of its time is gone: looked at once, by the process's own clock."""
+
+import ast
+import contextlib
+import signal
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from graders.protocol.observation_schema import MAX_LOOP_NAMES, MAX_NAME_CHARS
+from graders.student.main_module import FILE
+
+_SHARE = 0.75  # of the computing time that a step may take
+_PLAIN = (int, float, bool, str)
+_LEAVES = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+Loop = dict[str, Any]  # as `observation_schema.check_loop` wants it
+
+
+@contextlib.contextmanager
+def watched(time_s: float, tree: Callable[[], ast.Module], tell: Callable[[Loop], None]) -> Iterator[None]:
+    """
+    While it holds, `tell` is called once, with the loop that is under way, when most of the time is used up.
+
+    Args:
+        time_s: of computing, that the program may take.
+        tree: gives the program's tree.
+        tell: called from between two instructions of the program.
+    """
+
+    def look(_: int, frame: types.FrameType | None) -> None:
+        with contextlib.suppress(Exception):
+            if (found := loop_at(tree(), frame)) is not None:
+                tell(found)
+
+    try:
+        before = signal.signal(signal.SIGPROF, look)
+    except ValueError:  # not the main thread
+        yield
+        return
+    signal.setitimer(signal.ITIMER_PROF, time_s * _SHARE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before or signal.SIG_DFL)
+
+
+def loop_at(tree: ast.Module, frame: types.FrameType | None) -> Loop | None:
+    """The innermost loop of the student's text that a frame, or one that called it, is in; None if there is none."""
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.While | ast.For)]
+    while frame is not None:
+        if frame.f_code.co_filename == FILE:
+            line = frame.f_lineno
+            around = [one for one in loops if one.lineno <= line <= (one.end_lineno or one.lineno)]
+            if around:
+                return _described(tree, max(around, key=lambda one: one.lineno), frame)
+        frame = frame.f_back
+    return None
+
+
+def _described(tree: ast.Module, loop: ast.While | ast.For, frame: types.FrameType) -> Loop:
+    told: Loop = {"line": loop.lineno, "word": "for", "unchanged": [], "no_way_out": False}
+    if not isinstance(loop, ast.While):
+        return told
+    told["word"] = "while"
+    inside = [node for statement in loop.body for node in _own_nodes(statement)]
+    if any(isinstance(node, _LEAVES) for node in inside):
+        return told
+    if isinstance(loop.test, ast.Constant):
+        return {**told, "no_way_out": True}
+    asked = [node for node in ast.walk(loop.test) if not isinstance(node, ast.expr_context)]
+    simple = (ast.Name, ast.Compare, ast.Constant, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.operator, ast.cmpop)
+    if not all(isinstance(node, (*simple, ast.boolop, ast.unaryop)) for node in asked):
+        return told
+    names = {node.id for node in asked if isinstance(node, ast.Name)}
+    stored = {node.id for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    elsewhere = {name for node in ast.walk(tree) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    values = {**frame.f_globals, **frame.f_locals}
+    if names & (stored | elsewhere) or not all(type(values.get(name)) in _PLAIN for name in names):
+        return told
+    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return {**told, "unchanged": [name[:MAX_NAME_CHARS] for name in sorted(names & own or names)[:MAX_LOOP_NAMES]]}
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A statement's nodes, without those of functions that are defined in it."""
+    yield node
+    for child in ast.iter_child_nodes(node) if not isinstance(node, _SCOPES) else ():
+        yield from _own_nodes(child)
