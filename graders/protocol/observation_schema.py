@@ -137,7 +137,7 @@ class ObservationSchema:
             _fault(one)
         if body["exited"] is not None:
             _fields(body["exited"], {"line", "code"})
-            _line(body["exited"]["line"])
+            _maybe(_COUNT)(body["exited"]["line"])
             _text(MAX_CODE_CHARS)(body["exited"]["code"])
         _text(MAX_PRINTED_CHARS)(body["printed"])
         _listing(body["defined"], most=MAX_FUNCTIONS, each=lambda one: _listing(one, most=1 + len(outputs), each=_NAME))
@@ -255,21 +255,15 @@ def _dtype(value: Any) -> None:  # noqa: ANN401
     _require(type(value) is str and bool(_DTYPE.fullmatch(value)), "no name of a type of numbers")
 
 
-def _line(value: Any) -> None:  # noqa: ANN401
-    if value is not None:
-        _COUNT(value)
-
-
 def _identifier(value: Any) -> None:  # noqa: ANN401
     _NAME(value)
     _require(value.isidentifier(), "a name was expected")
 
 
-def _place(value: Any) -> None:  # noqa: ANN401
-    """Line, column, end line, end column, or None."""
-    if value is not None:
-        _listing(value, most=4, each=_COUNT)
-        _require(len(value) == 4, "a place has four numbers")  # noqa: PLR2004
+def _span(value: Any) -> None:  # noqa: ANN401
+    """Line, column, end line, end column."""
+    _listing(value, most=4, each=_COUNT)
+    _require(len(value) == 4, "a span has four numbers")  # noqa: PLR2004
 
 
 def _parts(value: Any) -> None:  # noqa: ANN401
@@ -327,12 +321,12 @@ _FAULT: Mapping[str, Rule] = {
     "builtin": _truth,
     "message": _text(MAX_MESSAGE_CHARS),
     "memory": _truth,
-    "line": _line,
+    "line": _maybe(_COUNT),
     "parsed": _truth,
     "code": _text(MAX_CODE_CHARS),
     "targets": lambda value: _listing(value, most=MAX_TARGETS, each=_NAME),
     "on_self": _truth,
-    "place": _place,
+    "span": _maybe(_span),
     "parts": _parts,
 }
 _READ = {"shape", "dtype", "requires_grad", "storage"}  # there together, if the numbers were read

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 import torch
 
 from graders.student.endless_loop import Loop, watched
-from graders.student.failing_expression import parts_of, place_of, place_of_syntax
+from graders.student.failing_expression import parts_of, span_of, span_of_syntax
 from graders.student.main_module import FILE
 from graders.student.streams import OutputStreams
 
@@ -146,7 +146,7 @@ class Program:
         line = fault.lineno if isinstance(fault, SyntaxError) else None
         text = fault.msg if isinstance(fault, SyntaxError) else text_of(fault)
         description: Fault = {"line": line, "parsed": False, "targets": [], "code": self._line(line), "on_self": False}
-        return {**_described(fault, text), **description, "place": place_of_syntax(fault), "parts": {}}
+        return {**_described(fault, text), **description, "span": span_of_syntax(fault), "parts": {}}
 
     def _exit(self, end: SystemExit, trace: types.TracebackType | None) -> None:
         """`exit()` is the end of the program; a text or a number other than 0 is still only a message."""
@@ -178,14 +178,14 @@ class Program:
             return ast.Module([], [])
 
     def _expression(self, own: list[tuple[types.TracebackType, int]]) -> Fault:
-        """The place of the expression that failed, and what its names stood for."""
+        """The span of the expression that failed, and what its names stood for."""
         if not own:
-            return {"place": None, "parts": {}}
-        place = place_of(own[-1][0])
+            return {"span": None, "parts": {}}
+        span = span_of(own[-1][0])
         try:
-            return {"place": place, "parts": parts_of(self._tree, place, own[-1][0].tb_frame)}
+            return {"span": span, "parts": parts_of(self._tree, span, own[-1][0].tb_frame)}
         except Exception:  # noqa: BLE001  whatever a student has made of types and tensors: the rest is told without it
-            return {"place": place, "parts": {}}
+            return {"span": span, "parts": {}}
 
     def _line(self, number: int | None) -> str:
         known = number is not None and 0 < number <= len(self._lines)

@@ -23,13 +23,13 @@ from graders.protocol.observation_schema import (
     MAX_SIZE,
 )
 
-Place = list[int]  # line, column, end line, end column: lines from 1, columns from 0 and in bytes
+Span = list[int]  # line, column, end line, end column: lines from 1, columns from 0 and in bytes
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _SIZED = (list, tuple, str, dict, set, torch.Size)
 _WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
-def place_of(trace: types.TracebackType) -> Place | None:
+def span_of(trace: types.TracebackType) -> Span | None:
     """The columns of the instruction that was under way, or None where it has none."""
     positions = list(trace.tb_frame.f_code.co_positions())
     line, end_line, column, end_column = positions[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else (None,) * 4
@@ -38,7 +38,7 @@ def place_of(trace: types.TracebackType) -> Place | None:
     return [min(one, MAX_SIZE) for one in (line, column, end_line, end_column)]
 
 
-def place_of_syntax(fault: BaseException) -> Place | None:
+def span_of_syntax(fault: BaseException) -> Span | None:
     """Where a text could not be read."""
     if not isinstance(fault, SyntaxError) or fault.lineno is None or fault.offset is None:
         return None
@@ -48,19 +48,19 @@ def place_of_syntax(fault: BaseException) -> Place | None:
     return [max(0, min(one, MAX_SIZE)) for one in found]
 
 
-def parts_of(tree: ast.AST, place: Place | None, frame: types.FrameType) -> dict[str, dict[str, Any]]:
+def parts_of(tree: ast.AST, span: Span | None, frame: types.FrameType) -> dict[str, dict[str, Any]]:
     """
     The names in an expression, and what each stood for when it failed.
 
     Args:
         tree: the program.
-        place: of the expression.
+        span: of the expression.
         frame: the one it was run in.
 
     Returns:
         Descriptions by the name as it is written, `self.table` too; none where the expression is not found.
     """
-    node = node_at(tree, place) if place is not None else None
+    node = node_at(tree, span) if span is not None else None
     found: dict[str, dict[str, Any]] = {}
     for name in _names(node) if node is not None else ():
         if len(found) == MAX_PARTS:
@@ -74,9 +74,9 @@ def parts_of(tree: ast.AST, place: Place | None, frame: types.FrameType) -> dict
     return found
 
 
-def node_at(tree: ast.AST, place: Place) -> ast.expr | ast.stmt | None:
-    """The innermost expression or statement that covers a place; the one of just that extent where there is one."""
-    begin, end = (place[0], place[1]), (place[2], place[3])
+def node_at(tree: ast.AST, span: Span) -> ast.expr | ast.stmt | None:
+    """The innermost expression or statement that covers a span; the one of just that extent where there is one."""
+    begin, end = (span[0], span[1]), (span[2], span[3])
     best: ast.expr | ast.stmt | None = None
     waiting: list[ast.AST] = [tree]
     while waiting:

@@ -66,7 +66,7 @@ class MyEmbedding(nn.Module):
 """
 NO_ROOM = {
     "no method called forward": ({"name": "foward"}, "forward", "has no method `forward`"),
-    "self forgotten": ({"parameters": "ids"}, "forward", "do its parameters begin with `self`?"),
+    "self forgotten": ({"parameters": "ids"}, "forward", "takes `ids` first and no `self`"),
 }
 STRETCHED = """
 table = torch.randn(1, n_embd).expand(vocab_size, n_embd)

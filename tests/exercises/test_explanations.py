@@ -165,12 +165,12 @@ def test_explanation_names_only_what_is_there(grader: Grader, case: Any) -> None
 
 
 def test_what_was_handed_over_is_not_trusted() -> None:
-    """A place that is none and parts that are not in the text make no explanation fail."""
+    """A span that is none and parts that are not in the text make no explanation fail."""
     fault = stopped("h = torch.ones(2) + torch.ones(3)\n", main_task())
     assert fault is not None
-    for place in ((0, 0, 0, 0), (1, 10**6, 1, 2), (9, 9, 1, 1), None):
+    for span in ((0, 0, 0, 0), (1, 10**6, 1, 2), (9, 9, 1, 1), None):
         for source in ("", "h = (", "\0", "x" * 10_000 + "\n", "(" * 10_000, "a\n" * 3):
-            forged = Fault(**{**vars(fault), "place": place, "line": 1})
+            forged = Fault(**{**vars(fault), "span": span, "line": 1})
             assert recognised(forged, setting(source, main_task())).text
 
 

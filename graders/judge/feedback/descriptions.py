@@ -41,8 +41,9 @@ def kind(made: Observed) -> str:
 
 
 def with_article(noun: str) -> str:
-    """`a list`, `an Embedding`."""
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+    """`a list`, `an Embedding`; of what begins with `u`, only `un…` takes `an`: `a uint8`, `a unit`, `an unknown`."""
+    is_vowel = noun[:1].lower() in set("aeio") or (noun[:2].lower() == "un" and noun[2:3].lower() != "i")
+    return f"{'an' if is_vowel else 'a'} {noun}"
 
 
 def near_miss(actual: torch.Tensor, expected: torch.Tensor) -> str:

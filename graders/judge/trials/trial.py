@@ -396,7 +396,5 @@ class Trial:
         now = f"it now has the shape {list(made.shape)}" if made.kind == "tensor" else "it is no tensor any more"
         if was is not None and made.kind == "tensor" and tuple(was.shape) == made.shape:
             now = "its numbers are no longer those it had"
-        return (
-            f"`{name}` was overwritten: {now}. Keep `{name}` as the starting code made it and give your result a name "
-            "of its own."
-        )
+        advice = f"Keep `{name}` as the starting code made it and give your result a name of its own."
+        return f"`{name}` was overwritten: {now}. {advice}"

@@ -58,7 +58,7 @@ MISSING = Observed("missing")
 
 
 @dataclass(frozen=True)
-class Part:
+class ExpressionName:
     """What a name in the failing expression stood for."""
 
     type: str
@@ -84,8 +84,8 @@ class Fault:
     targets: tuple[str, ...]
     on_self: bool = False  # the name that was looked for is one that `self` holds
     operands: dict[str, Observed] = field(default_factory=dict)
-    place: tuple[int, int, int, int] | None = None  # line, column, end line, end column of the expression
-    parts: dict[str, Part] = field(default_factory=dict)  # by the name as it is written
+    span: tuple[int, int, int, int] | None = None  # line, column, end line, end column of the expression
+    parts: dict[str, ExpressionName] = field(default_factory=dict)  # by the name as it is written
 
 
 @dataclass(frozen=True)
@@ -229,13 +229,13 @@ def _known_fault(description: dict[str, Any], tensors: dict[str, torch.Tensor]) 
             name: _observed(name, one, tensors, prefix="operand:")
             for name, one in description.get("operands", {}).items()
         },
-        place=tuple(map(int, description["place"])) if description["place"] is not None else None,  # type: ignore[arg-type]
-        parts={_text(name): _part(one) for name, one in description["parts"].items()},
+        span=tuple(map(int, description["span"])) if description["span"] is not None else None,  # type: ignore[arg-type]
+        parts={_text(name): _expression_name(one) for name, one in description["parts"].items()},
     )
 
 
-def _part(description: dict[str, Any]) -> Part:
-    return Part(
+def _expression_name(description: dict[str, Any]) -> ExpressionName:
+    return ExpressionName(
         type=_text(description["type"]),
         dtype=_text(description["dtype"]),
         shape=tuple(map(int, description["shape"])) if description["shape"] is not None else None,

@@ -42,7 +42,7 @@ MILLION = LEAF.format(storage=0, offset="n", shape="[1 << 20]", stride="[1]")
 VALUE = ("outputs", "answer", "value")
 FAULT = {
     "type": "E", "builtin": False, "message": "", "memory": False, "line": 1, "parsed": True, "code": "", "targets": [],
-    "place": None,
+    "span": None,
     "parts": {},
     "operands": {},
 }  # fmt: skip

@@ -18,11 +18,11 @@ from graders.judge.feedback.explanations import (
     syntax,
 )
 from graders.judge.feedback.explanations.general import general
-from graders.judge.feedback.explanations.rules import Explained, Rule, first_that_fits
+from graders.judge.feedback.explanations.rules import Explained, ExplanationRule, first_that_fits
 from graders.judge.feedback.explanations.scene import Scene, Setting
 from graders.judge.values.decode_observation import Fault
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[ExplanationRule, ...] = (
     *syntax.RULES,
     *names.RULES,
     *attributes.RULES,
@@ -46,10 +46,22 @@ def explain(fault: Fault, setting: Setting | None = None) -> str:
 def recognised(fault: Fault, setting: Setting) -> Explained:
     """The explanation with the kind that it is by: a rule's, `own` for the student's own exceptions, or `general`."""
     scene = Scene(fault, setting)
+    found = _recognised(scene)
+    return found if scene.line else Explained(found.kind, _without_line(found.text, parsed=fault.parsed))
+
+
+def _recognised(scene: Scene) -> Explained:
     if (own := environment.own_words(scene)) is not None:
         return Explained(OWN, _cut(own))
-    found = first_that_fits(_BY_TYPE.get(fault.type, ()), scene)
+    found = first_that_fits(_BY_TYPE.get(scene.fault.type, ()), scene)
     return Explained(found.kind, _cut(found.text)) if found else Explained(GENERAL, _cut(general(scene)))
+
+
+def _without_line(text: str, *, parsed: bool) -> str:
+    """Where no line of the student's failed: a class or function of theirs could not take what it was called with."""
+    what = "the call" if parsed else "the code"
+    text = text.replace("on line 0", f"in {what}").replace("line 0", what)
+    return text.replace("Line 0", what[:1].upper() + what[1:])
 
 
 def _cut(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import torch
 
-from graders.judge.feedback.explanations.rules import Rule, nearest
+from graders.judge.feedback.explanations.rules import ExplanationRule, nearest
 from graders.judge.feedback.explanations.scene import Scene, an, quoted, walk
 
 _NO_ATTRIBUTE = r"^'([\w.]+)' object has no attribute '(\w+)'"
@@ -243,31 +243,31 @@ def _other(scene: Scene, match: re.Match[str]) -> str:
 
 
 _A = "AttributeError"
-RULES: tuple[Rule, ...] = (
-    Rule("attribute-before-init", _A, r"cannot assign .* before Module.__init__\(\) call",
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("attribute-before-init", _A, r"cannot assign .* before Module.__init__\(\) call",
          "A class built on `nn.Module` can hold nothing before `nn.Module` has set itself up, and that is what "
          "`super().__init__()` does. Where should that stand, so that line {line} comes after it?"),
-    Rule("attribute-of-none", _A, _NO_ATTRIBUTE, _of_none),
-    Rule("attribute-of-shadowed", _A, _NO_ATTRIBUTE, _shadowed),
-    Rule("attribute-in-other-module", _A, _NO_MODULE_ATTRIBUTE, _module_other_place),
-    Rule("attribute-of-module-misspelt", _A, _NO_MODULE_ATTRIBUTE, _module_misspelt),
-    Rule("attribute-of-module",
+    ExplanationRule("attribute-of-none", _A, _NO_ATTRIBUTE, _of_none),
+    ExplanationRule("attribute-of-shadowed", _A, _NO_ATTRIBUTE, _shadowed),
+    ExplanationRule("attribute-in-other-module", _A, _NO_MODULE_ATTRIBUTE, _module_other_place),
+    ExplanationRule("attribute-of-module-misspelt", _A, _NO_MODULE_ATTRIBUTE, _module_misspelt),
+    ExplanationRule("attribute-of-module",
          _A, _NO_MODULE_ATTRIBUTE, "The module `{0}` has nothing called `{1}` in the version that is "
          "here. What is it called in the documentation, and in which module is it?"),
-    Rule("attribute-of-function",
+    ExplanationRule("attribute-of-function",
          _A, r"^'(function|builtin_function_or_method|method|method_descriptor|builtin_method)' object "
          r"has no attribute '(\w+)'", _of_function),
-    Rule("attribute-of-layer", _A, _NO_ATTRIBUTE, _layer_as_tensor),
-    Rule("attribute-of-no-tensor", _A, _NO_ATTRIBUTE, _number_as_tensor),
-    Rule("attribute-misspelt", _A, _NO_ATTRIBUTE, _misspelt),
-    Rule("attribute-of-own-class", _A, _NO_ATTRIBUTE, _own_class),
-    Rule("attribute-of-class",
+    ExplanationRule("attribute-of-layer", _A, _NO_ATTRIBUTE, _layer_as_tensor),
+    ExplanationRule("attribute-of-no-tensor", _A, _NO_ATTRIBUTE, _number_as_tensor),
+    ExplanationRule("attribute-misspelt", _A, _NO_ATTRIBUTE, _misspelt),
+    ExplanationRule("attribute-of-own-class", _A, _NO_ATTRIBUTE, _own_class),
+    ExplanationRule("attribute-of-class",
          _A, r"^type object '(\w+)' has no attribute '(\w+)'", "`{0}` is the class itself, not an object "
          "made with it, and the class has no `{1}`. Where is an object made?"),
-    Rule("attribute-read-only",
+    ExplanationRule("attribute-read-only",
          _A, r"(?:can't set|not writable|no setter|is read-only|property '(\w+)')", "What stands left of "
          "`=` on line {line} is worked out by the object itself and cannot be set. What would have to change for it "
          "to be "
          "different?"),
-    Rule("attribute-other", _A, _NO_ATTRIBUTE, _other),
+    ExplanationRule("attribute-other", _A, _NO_ATTRIBUTE, _other),
 )  # fmt: skip

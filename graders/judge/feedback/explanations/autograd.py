@@ -3,7 +3,7 @@
 import ast
 import re
 
-from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.rules import ExplanationRule
 from graders.judge.feedback.explanations.scene import Scene, walk
 
 _R = "RuntimeError"
@@ -48,8 +48,8 @@ def _not_scalar(scene: Scene, _: re.Match[str]) -> str:
 def _owner(scene: Scene) -> str:
     """The tensor whose method was called, with its shape."""
     name = scene.callee.rpartition(".")[0]
-    told = scene.told(name) if name else ""
-    return f" {told[:1].upper()}{told[1:]}." if told else scene.all_told()
+    told = scene.described(name) if name else ""
+    return f" {told[:1].upper()}{told[1:]}." if told else scene.details()
 
 
 def _no_gradient(scene: Scene, _: re.Match[str]) -> str:
@@ -69,8 +69,9 @@ def _no_gradient(scene: Scene, _: re.Match[str]) -> str:
 def _leaf_in_place(scene: Scene, _: re.Match[str]) -> str:
     return (
         f"{scene.here} changes numbers in place that learn: gradients are about the numbers as they were, so torch "
-        f"refuses.{scene.all_told()} "
-        "Should the result have a name of its own, or is it an update that gradients need not follow?"
+        f"refuses.{scene.details()} "
+        "Should the result have a name of its own, or is it an update that gradients need not follow, inside "
+        "`torch.no_grad()`?"
     )
 
 
@@ -94,62 +95,62 @@ def _changed(scene: Scene, match: re.Match[str]) -> str:
     )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("backward-twice", _R, r"backward through the graph a second time", _second_backward),
-    Rule("backward-of-many", _R, r"grad can be implicitly created only for (?:scalar|real)", _not_scalar),
-    Rule("nothing-learns", _R, r"does not require grad and does not have a grad_fn", _no_gradient),
-    Rule("leaf-in-place",
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("backward-twice", _R, r"backward through the graph a second time", _second_backward),
+    ExplanationRule("backward-of-many", _R, r"grad can be implicitly created only for (?:scalar|real)", _not_scalar),
+    ExplanationRule("nothing-learns", _R, r"does not require grad and does not have a grad_fn", _no_gradient),
+    ExplanationRule("leaf-in-place",
          _R, r"a leaf Variable that requires grad is being used in an in-place operation|a view of a leaf Variable "
               r"that requires grad", _leaf_in_place),
-    Rule("numpy-of-learning", _R, r"Can't call numpy\(\) on Tensor that requires grad", _numpy),
-    Rule("changed-in-place", _R, r"modified by an inplace operation", _changed),
-    Rule("unused-in-gradient",
+    ExplanationRule("numpy-of-learning", _R, r"Can't call numpy\(\) on Tensor that requires grad", _numpy),
+    ExplanationRule("changed-in-place", _R, r"modified by an inplace operation", _changed),
+    ExplanationRule("unused-in-gradient",
          _R, r"differentiated Tensors? .{0,20}appears to not have been used", "A gradient is asked for on line "
               "{line} with respect to a "
          "tensor that the result was not made of. Was another tensor of the same name used on the way?"),
-    Rule("not-a-leaf",
+    ExplanationRule("not-a-leaf",
          _R, r"you can only change requires_grad flags of leaf", "Whether a result learns follows from what it was "
               "made of, and line {line} "
          "wants to set it by hand. Which tensor at the beginning should learn, or should this one be cut off?"),
-    Rule("gradient-shape",
+    ExplanationRule("gradient-shape",
          _R, r"attempting to assign a gradient of size|assigned grad has data of a different|Mismatch in shape: "
               r"grad_output\[\d\] has a shape of",
               "The gradient that line {line} puts in has "
          "another shape or type than the tensor it is for; there is one number of it for each number. What shape "
          "should it have?"),
-    Rule("gradient-kind",
+    ExplanationRule("gradient-kind",
          "TypeError",
          r"assigned grad expected to be a Tensor", "A gradient is a tensor or None, and line {line} puts something "
               "else there. Which "
          "shape would it have?"),
-    Rule("copy-of-result",
+    ExplanationRule("copy-of-result",
          _R, r"Only Tensors created explicitly by the user .*support the deepcopy", "`deepcopy` copies what you made "
               "yourself, and not results of a "
          "computation, as on line {line}. Should the result be cut off from its gradients first, and then cloned?"),
-    Rule("inference-tensor",
+    ExplanationRule("inference-tensor",
          _R, r"[Ii]nference tensors? cannot be|Inplace update to inference tensor", "What is made under "
               "`inference_mode` can take no part in learning "
          "afterwards, as on line {line} it should. Which lines should stand outside of that block?"),
-    Rule("nothing-to-optimise",
+    ExplanationRule("nothing-to-optimise",
          "ValueError",
          r"optimizer got an empty parameter list", "The optimiser on line {line} was given nothing to change: the "
               "list of parameters is "
          "empty. Where does your model keep its tables, and would `nn.Module` find them there?"),
-    Rule("optimise-no-leaf",
+    ExplanationRule("optimise-no-leaf",
          "ValueError",
          r"can't optimize a non-leaf Tensor", "The optimiser on line {line} is given a result, and only tensors at "
               "the beginning of a "
          "computation can be changed. Which table was it made of?"),
-    Rule("optimise-no-tensor",
+    ExplanationRule("optimise-no-tensor",
          "TypeError",
          r"optimizer can only optimize Tensors|params argument given to the optimizer should be",
               "An optimiser changes tensors, and line "
          "{line} gives it something else. What do the parameters of a layer look like in a list?"),
-    Rule("retain-grad",
+    ExplanationRule("retain-grad",
          _R, r"can't retain_grad on Tensor that has requires_grad=False", "`retain_grad` keeps a gradient that "
               "passes by, and through this tensor on line "
          "{line} none will. What should it be made of to learn?"),
-    Rule("hook-of-frozen",
+    ExplanationRule("hook-of-frozen",
          _R, r"cannot register a hook on a tensor that doesn't require gradient", "A hook waits for a gradient, and "
               "this tensor on line {line} will get "
          "none. Which tensor learns?"),

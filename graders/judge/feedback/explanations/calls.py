@@ -4,11 +4,12 @@ import ast
 import builtins
 import inspect
 import re
+from collections.abc import Callable
 
 import torch
 
 from graders.judge.feedback.explanations.attributes import none_from
-from graders.judge.feedback.explanations.rules import Rule, nearest
+from graders.judge.feedback.explanations.rules import ExplanationRule, nearest
 from graders.judge.feedback.explanations.scene import BUILTINS, KINDS, Scene, an, quoted
 
 _T = "TypeError"
@@ -34,14 +35,20 @@ def _parameters(scene: Scene, name: str) -> str:
     first, _, last = name.rpartition(".")
     target = getattr(torch.nn, first.partition(".")[0], None) if first else getattr(torch.nn.functional, name, None)
     target = getattr(builtins, last, None) if target is None and not first else target
+    signature = _signature(target) if target is not None else ""
+    if not signature or len(signature) > _SIGNATURE:
+        return ""
+    return f" It takes `{(first or last).partition('.')[0]}{signature}`."
+
+
+def _signature(target: Callable[..., object]) -> str:
+    """The parameters of a function in round brackets, without their types; empty if they are not known."""
     try:
-        signature = str(inspect.signature(target)) if target is not None else ""
+        found = inspect.signature(target)
     except (TypeError, ValueError):
         return ""
-    short = re.sub(r": [^,=():[]+(?:\[[^\]]*\])?(?= =|,|\))", "", signature.partition(" -> ")[0])
-    if not signature or len(short) > _SIGNATURE:
-        return ""
-    return f" It takes `{(first or last).partition('.')[0]}{short}`."
+    bare = [one.replace(annotation=inspect.Parameter.empty) for one in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
 def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
@@ -49,7 +56,7 @@ def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 
 
 def _missing(scene: Scene, match: re.Match[str]) -> str:
-    names = match[3].replace("'", "`")
+    names = match[3].replace("'", "`").replace('"', "`")
     short = match[1].removesuffix(".__init__")
     own = _own_function(scene, match[1])
     if own and "'self'" in match[3] and own.args.args and own.args.args[0].arg == "self":
@@ -73,9 +80,20 @@ def _too_many(scene: Scene, match: re.Match[str]) -> str | None:
         )
     if own is None and "." not in name:
         return (
-            f"`{name}` cannot take the {given} arguments that line {scene.line} gives it: they are too many, or one "
-            f"of them is of a kind "
-            f"that it does not know.{_parameters(scene, name)}{scene.all_told()} What does each of them stand for?"
+            f"`{name}` has room for {match[2]} and was given {given} arguments on line {scene.line}: they are too "
+            f"many, or one of them is of a kind "
+            f"that it does not know.{_parameters(scene, name)}{scene.details()} What does each of them stand for?"
+        )
+    is_known = own is not None or hasattr(torch.nn, name.partition(".")[0]) or hasattr(torch, name.partition(".")[0])
+    if not is_known and name.endswith(".__init__"):
+        return (
+            f"`{name.removesuffix('.__init__')}` was made with {int(given) - 1} arguments, and nothing in that class "
+            f"takes them. Is there an `__init__` (two underscores on each side) with `self` and a parameter for each?"
+        )
+    if not is_known:
+        return (
+            f"`{name}` has room for {match[2]} and was given {given}, and for a method the object itself is the first "
+            f"of them. Do its parameters begin with `self`?"
         )
     counted = f"{int(given) - 1} besides the object itself" if own is not None and _is_method(scene, own) else given
     if own is not None and name.endswith("__init__") and len(own.args.args) <= 1:
@@ -132,7 +150,7 @@ def _not_callable(scene: Scene, match: re.Match[str]) -> str | None:
                 "used twice, or is an operator missing before the bracket?"
             )
     if kind in ("Tensor", "Parameter"):
-        told = scene.told(what.strip("`")) or f"{what} is a tensor"
+        told = scene.described(what.strip("`")) or f"{what} is a tensor"
         return (
             f"{told}: a tensor of numbers, which cannot be called with round brackets. Rows are picked with square "
             f"ones; layers "
@@ -161,22 +179,22 @@ def _wrong_argument(scene: Scene, match: re.Match[str]) -> str:
             return (
                 f"{name} wants a tensor{where}, and got {an(got)}, the layer itself. A layer gives a tensor when it "
                 f"is called, and "
-                f"keeps its numbers in `weight`. Which of the two belongs here?{scene.all_told()}"
+                f"keeps its numbers in `weight`. Which of the two belongs here?{scene.details()}"
             )
         if got == "NoneType":
-            return f"{name} wants a tensor{where}, and got None.{scene.all_told()} Which line should have made it?"
+            return f"{name} wants a tensor{where}, and got None.{scene.details()} Which line should have made it?"
         kind = {"int": "one single number", "float": "one single number", "ndarray": "a numpy array"}.get(got, an(got))
         return (
-            f"{name} wants a tensor{where}, and got {kind}.{scene.all_told()} Which numbers should stand in the tensor?"
+            f"{name} wants a tensor{where}, and got {kind}.{scene.details()} Which numbers should stand in the tensor?"
         )
     if "int" in wanted.lower() or "Number" in wanted:
         kind = {"float": "a number with a fraction", "Tensor": "a whole tensor", "str": "a text"}.get(got, an(got))
         number = "numbers" if "tuple" in wanted else "number"
         return (
-            f"{name} wants whole {number}{where}, and got {kind}.{scene.all_told()} Which number do you mean, and of "
+            f"{name} wants whole {number}{where}, and got {kind}.{scene.details()} Which number do you mean, and of "
             f"what kind is it?"
         )
-    return f"{name} wants {an(wanted)}{where}, and got {an(got)}.{scene.all_told()} What should it be given there?"
+    return f"{name} wants {an(wanted)}{where}, and got {an(got)}.{scene.details()} What should it be given there?"
 
 
 def _combination(scene: Scene, match: re.Match[str]) -> str:
@@ -185,7 +203,7 @@ def _combination(scene: Scene, match: re.Match[str]) -> str:
     return (
         f"`{match[1]}` cannot take what it is given on line {scene.line}: it wants other kinds of arguments, or "
         f"another order."
-        f"{kinds}{scene.all_told()} Which of them is not what you think it is?"
+        f"{kinds}{scene.details()} Which of them is not what you think it is?"
     )
 
 
@@ -197,45 +215,46 @@ def _assign_parameter(scene: Scene, match: re.Match[str]) -> str:
     )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("argument-missing",
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("argument-missing",
          _T, r"^([\w.<>]+)\(\) missing (\d+) required (?:positional|keyword-only) arguments?: (.+)$", _missing),
-    Rule("argument-too-many",
+    ExplanationRule("argument-too-many",
          _T, r"^([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given",
          _too_many),
-    Rule("argument-unknown", _T, r"^([\w.<>]+)\(\) got an unexpected keyword argument '(\w+)'", _unexpected),
-    Rule("argument-twice",
+    ExplanationRule("argument-unknown", _T, r"^([\w.<>]+)\(\) got an unexpected keyword argument '(\w+)'", _unexpected),
+    ExplanationRule("argument-twice",
          _T, r"^([\w.<>]+)\(\) got multiple values for argument '(\w+)'", "`{0}` gets `{1}` twice on line {line}: "
          "once by its place and once by its name. Which of the two do you mean?"),
-    Rule("takes-no-arguments",
+    ExplanationRule("takes-no-arguments",
          _T, r"^(\w+)(?:\(\))? takes no (?:keyword )?arguments", "`{0}` takes nothing of the kind that "
          "line {line} gives it. Where should these values go? A class takes them in `__init__`: is that spelled with "
          "two "
          "underscores on each side?"),
-    Rule("call-count",
+    ExplanationRule("call-count",
          _T, r"^(\w+)\(\) takes (?:exactly|at most|at least) (\w+) (?:positional )?arguments? \((\d+) given\)|"
          r"^(\w+) expected (?:exactly |at (?:most|least) )?(\d+) arguments?, got (\d+)", lambda s, m: (
              f"`{m[1] or m[4]}` takes another number of arguments than the {m[3] or m[6]} that line {s.line} gives "
              f"it (it takes "
              f"{m[2] or m[5]}). What does each of them stand for?")),
-    Rule("not-callable", _T, r"'([\w.]+)' object is not callable", _not_callable),
-    Rule("argument-of-other-kind",
+    ExplanationRule("not-callable", _T, r"'([\w.]+)' object is not callable", _not_callable),
+    ExplanationRule("argument-of-other-kind",
          _T, r"^(\w+)\(\): argument '(\w+)' .{0,20}must be (.{1,60}), not (\w+)", _wrong_argument),
-    Rule("arguments-of-other-kinds", _T, r"^([\w.]+?)\(\)?:? ?received an invalid combination", _combination),
-    Rule("parameter-replaced",
+    ExplanationRule("arguments-of-other-kinds",
+         _T, r"^([\w.]+?)\(\)?:? ?received an invalid combination", _combination),
+    ExplanationRule("parameter-replaced",
          _T, r"cannot assign '([\w.]+)' (?:object )?(?:to|as) parameter '(\w+)'", _assign_parameter),
-    Rule("child-replaced",
+    ExplanationRule("child-replaced",
          _T, r"cannot assign '([\w.]+)' as child module '(\w+)'", "`{1}` holds a layer, and line {line} puts "
          "something else, of the kind {0}, in its place. What should the result be called instead?"),
-    Rule("not-a-layer",
+    ExplanationRule("not-a-layer",
          _T, r"([\w.]+) is not a Module subclass", "Only layers can be put in here, and line {line} gives it "
          "`{0}`, which is none. A function or a number is no layer: which layer does the same?"),
-    Rule("abstract-forward",
+    ExplanationRule("abstract-forward",
          "NotImplementedError", r'Module \[(\w+)\] is missing the required "forward" function', "An object of "
          "your class `{0}` was called, and the class has no method `forward`. Is it there under another name, or "
          "indented "
          "inside another method?"),
-    Rule("super-arguments",
+    ExplanationRule("super-arguments",
          _T, r"^super\(type, obj\)", "`super(…)` was given a class that the object does not belong to. In "
          "a method it needs nothing in its brackets."),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.rules import ExplanationRule
 from graders.judge.feedback.explanations.scene import Scene, quoted, walk
 
 _R = "RuntimeError"
@@ -19,7 +19,7 @@ def own_words(scene: Scene) -> str | None:
     if isinstance(node, ast.Assert) or (isinstance(scene.node, ast.expr) and _is_asserted(scene)):
         check = node.test if isinstance(node, ast.Assert) else node
         said = f", with your text “{text}”" if text else ""
-        told = scene.all_told() if isinstance(check, ast.AST) else ""
+        told = scene.details() if isinstance(check, ast.AST) else ""
         what = quoted(check) if check is not None else ""
         return (
             f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{told} What did "
@@ -61,7 +61,7 @@ def _too_large(scene: Scene, match: re.Match[str]) -> str:
         else ""
     )
     return (
-        f"Line {scene.line} makes something larger than the memory that a run may use.{much}{scene.all_told()} Which "
+        f"Line {scene.line} makes something larger than the memory that a run may use.{much}{scene.details()} Which "
         f"size in it is far larger than it "
         "should be?"
     )
@@ -115,7 +115,7 @@ def _ambiguous(scene: Scene, _: re.Match[str]) -> str:
         sides = " The word `in` asks it too."
     return (
         f"Line {scene.line} asks whether a tensor of several numbers is true, and each of them has an answer of its "
-        f"own.{sides}{scene.all_told()} Should "
+        f"own.{sides}{scene.details()} Should "
         "all of them hold, or is one enough?"
     )
 
@@ -162,99 +162,99 @@ def _compiled(scene: Scene, _: re.Match[str]) -> str:
     )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("device-unknown",
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("device-unknown",
          _R, r"Expected one of cpu, cuda", "There is no device of the name on line {line}. Here there is only one, "
               "`cpu`: does the device need to be named?"),
-    Rule("devices-differ",
+    ExplanationRule("devices-differ",
          _R, r"Expected all tensors to be on the same device|is not on the expected device", "The tensors on line "
               "{line} are on different devices, and only those on one can be worked on together. "
          "Where does each of them come from?"),
-    Rule("no-cuda",
+    ExplanationRule("no-cuda",
          _ANY, r"Torch not compiled with CUDA|Found no NVIDIA|No CUDA GPUs|[Ii]nvalid device.*cuda|CUDA is not "
               r"available|Attempting to deserialize object on a CUDA|"
          r"Cannot access accelerator device|PyTorch is not linked with support for cuda|no NVIDIA driver", _device),
-    Rule("no-mps",
+    ExplanationRule("no-mps",
          _ANY, r"not linked with support for|MPS backend|from the 'MPS' backend|Cannot access accelerator", _device),
-    Rule("device-meta", "RuntimeError NotImplementedError", r"meta tensor|on meta device",
+    ExplanationRule("device-meta", "RuntimeError NotImplementedError", r"meta tensor|on meta device",
          "A tensor on the device `meta` has a shape and no numbers, and line {line} needs numbers. Where should it "
          "get them?"),
-    Rule("out-of-memory",
+    ExplanationRule("out-of-memory",
          "RuntimeError MemoryError OSError OutOfMemoryError",
          r"can't allocate memory|DefaultCPUAllocator|Cannot allocate memory|Unable to allocate|bad_alloc|not enough "
          r"memory", _too_large),
-    Rule("memory", "MemoryError", r"", _too_large),
-    Rule("size-overflow",
+    ExplanationRule("memory", "MemoryError", r"", _too_large),
+    ExplanationRule("size-overflow",
          _R, r"Storage size calculation overflowed|numel: integer multiplication overflow|Stride calculation "
               r"overflowed", _too_large),
-    Rule("recursion", "RecursionError", r"", _recursion),
-    Rule("ambiguous-truth",
+    ExplanationRule("recursion", "RecursionError", r"", _recursion),
+    ExplanationRule("ambiguous-truth",
          "RuntimeError ValueError",
          r"Boolean value of Tensor with (?:more than one|no) value|truth value of an array", _ambiguous),
-    Rule("nested",
+    ExplanationRule("nested",
          "RuntimeError NotImplementedError",
          r"from the 'NestedTensor|nested tensor", "A nested tensor holds rows of different lengths, and what line "
               "{line} does is not known for it. "
          "Would an ordinary tensor with filled-up rows do?"),
-    Rule("sparse",
+    ExplanationRule("sparse",
          "RuntimeError NotImplementedError TypeError",
          r"from the 'Sparse\w*' backend|[Ss]parse tensors?|[Ss]parseTensorImpl|is sparse|layout.*[Ss]parse",
               "A tensor on line {line} is sparse: it keeps only the entries that are not 0, and many "
          "operations do not know that form. Does it need to be, and what makes it an ordinary one?"),
-    Rule("compile-needs-compiler",
+    ExplanationRule("compile-needs-compiler",
          "BackendCompilerFailed InvalidCxxCompiler InductorError RuntimeError TorchRuntimeError Unsupported",
          r"compiler|inductor|dynamo|C\+\+|Dynamo", _compiled),
-    Rule("jit",
+    ExplanationRule("jit",
          "RuntimeError NotSupportedError FrontendError OSError UnsupportedNodeError",
          r"TorchScript|torch\.jit|Can't get source|is not supported in|aren't supported|could not get source|"
          r"[Cc]an't redefine",
          "TorchScript reads the code on line {line} as a language of its own, which is smaller than Python. Is "
          "scripting needed for this task?"),
-    Rule("spawn",
+    ExplanationRule("spawn",
          _R, r"bootstrapping phase|context has already been set|daemonic processes", "Line {line} starts other "
               "processes, and a run is one process only. Can it be done in this one?"),
-    Rule("threads",
+    ExplanationRule("threads",
          _R, r"can't start new thread", "No more threads can be started: a run may have some 60 at a time, and they "
               "share one processor. Let those "
          "that are done end, or use a pool with fewer workers."),
-    Rule("event-loop",
+    ExplanationRule("event-loop",
          _R, r"cannot be called from a running event loop|no running event loop|event loop is closed",
               "A coroutine runs in an event loop, and on line {line} there is none, or already one. `asyncio.run` "
          "begins one; inside it one waits with `await`."),
-    Rule("no-file", "FileNotFoundError", r"No such file or directory(?:: ?b?'([^']*)')?", _no_file),
-    Rule("network",
+    ExplanationRule("no-file", "FileNotFoundError", r"No such file or directory(?:: ?b?'([^']*)')?", _no_file),
+    ExplanationRule("network",
          "URLError HTTPError ConnectionError gaierror ConnectionRefusedError OSError TimeoutError",
          r"urlopen error|Name or service not known|Temporary failure|Network is unreachable|getaddrinfo|Connection "
          r"refused",
          "Line {line} wants the network, and a run has none: nothing can be downloaded. Which names of the starting "
          "code hold the data?"),
-    Rule("refused",
+    ExplanationRule("refused",
          "PermissionError OSError BlockingIOError",
          r"not permitted|Permission denied|Function not implemented|Resource temporarily unavailable", _refused),
-    Rule("read-only",
+    ExplanationRule("read-only",
          "OSError",
          r"Read-only file system|No space left|File too large", "A run may write only into its own folder, and only "
               "so much. What should be in that file on line {line}, and who would read it?"),
-    Rule("is-folder",
+    ExplanationRule("is-folder",
          "IsADirectoryError NotADirectoryError FileExistsError",
          r"", "The name on line {line} is that of a folder, or of something that is there already. Is a file needed "
               "at all?"),
-    Rule("input",
+    ExplanationRule("input",
          "EOFError",
          r"EOF when reading", "Nothing can be typed in while the code runs, so `input()` on line {line} finds "
               "nothing to read. What value should stand there instead?"),
-    Rule("interrupted",
+    ExplanationRule("interrupted",
          "KeyboardInterrupt", r"", "The code interrupted itself on line {line}. What did that line wait for?"),
-    Rule("seed",
+    ExplanationRule("seed",
          "ValueError RuntimeError TypeError",
          r"manual_seed|seed must be|Overflow when unpacking long", "The number that line {line} hands over does not "
               "fit into 64 bits, or is no whole number. Which one do you mean?"),
-    Rule("not-implemented",
+    ExplanationRule("not-implemented",
          "NotImplementedError",
          r"", lambda s, _: (f"What line {s.line} calls is not there in torch for this kind of tensor or "
-              f"layer.{s.all_told()} Which function does the "
+              f"layer.{s.details()} Which function does the "
          "documentation give for it?")),
-    Rule("decode",
+    ExplanationRule("decode",
          "UnicodeDecodeError UnicodeEncodeError",
          r"", "Line {line} reads bytes as text, or writes text as bytes, with a table of signs that does not know "
               "them. Which encoding are they in?"),

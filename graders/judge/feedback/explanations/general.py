@@ -30,7 +30,7 @@ def general(scene: Scene) -> str:
         )
     means = f": {_MEANS[kind]}" if kind in _MEANS and scene.fault.builtin else ""
     here = f" In {scene.here}" if scene.here.startswith("`") else " There"
-    told = scene.all_told() or ""
+    told = scene.details() or ""
     return (
         f"Python raised {an(kind)} {where}{means}.{here} is the part to look at.{told} Read what the message says of "
         f"it: which value is not what "

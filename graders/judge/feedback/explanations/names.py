@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Mapping
 
-from graders.judge.feedback.explanations.rules import Rule, nearest
+from graders.judge.feedback.explanations.rules import ExplanationRule, nearest
 from graders.judge.feedback.explanations.scene import Scene, walk
 
 _NOT_DEFINED = r"^name '(\w+)' is not defined"
@@ -231,26 +231,27 @@ def _no_such_import(_: Scene, match: re.Match[str]) -> str:
     return f"The module `{match[2]}` has nothing called `{match[1]}`.{more}"
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("unbound-local", "UnboundLocalError", r"variable '(\w+)'", _unbound),
-    Rule("unbound-outer",
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("unbound-local", "UnboundLocalError", r"variable '(\w+)'", _unbound),
+    ExplanationRule("unbound-outer",
          "NameError", r"free variable '(\w+)'", "`{0}` belongs to the function around this one, which has not "
          "given it a value yet when line {line} reads it. Which of the two must come first?"),
-    Rule("name-on-self", "NameError", _NOT_DEFINED, _on_self),
-    Rule("self-unknown", "NameError", _NOT_DEFINED, _self_missing),
-    Rule("name-later", "NameError", _NOT_DEFINED, _later),
-    Rule("name-in-function", "NameError", _NOT_DEFINED, _local),
-    Rule("name-of-method", "NameError", _NOT_DEFINED, _in_class),
-    Rule("cell-run", "NameError", r"^name '(In|Out)' is not defined", _cell),
-    Rule("name-other-language", "NameError", _NOT_DEFINED, _other_language),
-    Rule("name-other-case", "NameError", _NOT_DEFINED, lambda s, m: None if m[1] in _MODULES else _case(s, m)),
-    Rule("name-not-imported", "NameError", _NOT_DEFINED, _module),
-    Rule("name-of-other-code", "NameError", _NOT_DEFINED, _other_code),
-    Rule("name-misspelt", "NameError", _NOT_DEFINED, _meant),
-    Rule("name-unknown", "NameError", _NOT_DEFINED, _unknown),
-    Rule("no-module", "ModuleNotFoundError", r"No module named '([\w.]+)'", _no_module),
-    Rule("no-such-import", "ImportError", r"cannot import name '(\w+)' from '([\w.]+)'", _no_such_import),
-    Rule("relative-import",
+    ExplanationRule("name-on-self", "NameError", _NOT_DEFINED, _on_self),
+    ExplanationRule("self-unknown", "NameError", _NOT_DEFINED, _self_missing),
+    ExplanationRule("name-later", "NameError", _NOT_DEFINED, _later),
+    ExplanationRule("name-in-function", "NameError", _NOT_DEFINED, _local),
+    ExplanationRule("name-of-method", "NameError", _NOT_DEFINED, _in_class),
+    ExplanationRule("cell-run", "NameError", r"^name '(In|Out)' is not defined", _cell),
+    ExplanationRule("name-other-language", "NameError", _NOT_DEFINED, _other_language),
+    ExplanationRule("name-other-case",
+         "NameError", _NOT_DEFINED, lambda s, m: None if m[1] in _MODULES else _case(s, m)),
+    ExplanationRule("name-not-imported", "NameError", _NOT_DEFINED, _module),
+    ExplanationRule("name-of-other-code", "NameError", _NOT_DEFINED, _other_code),
+    ExplanationRule("name-misspelt", "NameError", _NOT_DEFINED, _meant),
+    ExplanationRule("name-unknown", "NameError", _NOT_DEFINED, _unknown),
+    ExplanationRule("no-module", "ModuleNotFoundError", r"No module named '([\w.]+)'", _no_module),
+    ExplanationRule("no-such-import", "ImportError", r"cannot import name '(\w+)' from '([\w.]+)'", _no_such_import),
+    ExplanationRule("relative-import",
          "ImportError", r"attempted relative import", "A dot before a module's name means “beside this "
          "file”, and here there is one program and no other file. What should be brought in, and from which module?"),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.rules import ExplanationRule
 from graders.judge.feedback.explanations.scene import Scene, quoted
 from graders.judge.values.decode_observation import Observed
 
@@ -136,7 +136,7 @@ def _float_index(scene: Scene, match: re.Match[str]) -> str:
     name = f" {quoted(inside)}" if inside is not None else ""
     return (
         f"A tensor is indexed by whole numbers, or by true and false; the index{name} holds "
-        f"fractions.{scene.all_told()} Where do they come "
+        f"fractions.{scene.details()} Where do they come "
         "from?"
     )
 
@@ -145,7 +145,7 @@ def _same_dtype(scene: Scene, match: re.Match[str]) -> str:
     first, second = (_dtype(one) for one in match.groups()[:2])
     return (
         f"A product needs numbers of one type on both sides, and {scene.here} has {first} and "
-        f"{second}.{scene.all_told()} Which of the two "
+        f"{second}.{scene.details()} Which of the two "
         "should be converted?"
     )
 
@@ -159,14 +159,23 @@ def _expected(scene: Scene, match: re.Match[str]) -> str:
     )
     return (
         f"{scene.called or f'Line {scene.line}'} wants numbers of type {wanted} here and got "
-        f"{got}.{more}{scene.all_told()} Which tensor is that?"
+        f"{got}.{more}{scene.details()} Which tensor is that?"
+    )
+
+
+def _bits(scene: Scene, match: re.Match[str]) -> str:
+    if match[1].startswith("xor"):
+        return "`^` does not raise to a power in Python, it works on single bits. Powers are written `**`."
+    return (
+        f"The signs `&`, `|` and `~` on line {scene.line} join true and false or whole numbers, and there are "
+        f"fractions on a side. Is a comparison missing its round brackets?"
     )
 
 
 def _not_implemented(scene: Scene, match: re.Match[str]) -> str:
     got = _dtype(match[2])
     return (
-        f"{scene.here} cannot be worked out on {got} numbers.{scene.all_told()} Which type of numbers does it need, "
+        f"{scene.here} cannot be worked out on {got} numbers.{scene.details()} Which type of numbers does it need, "
         f"and where did yours become "
         f"{got}?"
     )
@@ -176,102 +185,103 @@ def _floating_wanted(scene: Scene, _: re.Match[str]) -> str:
     return (
         f"{scene.called or 'This function'} gives numbers with a point and works on such only; these are whole "
         f"numbers or true and false."
-        f"{scene.all_told()} Where should they become floating-point numbers?"
+        f"{scene.details()} Where should they become floating-point numbers?"
     )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("id-out-of-range", _I, r"index out of range in self", _out_of_range),
-    Rule("ids-not-whole", _R, r"scalar types: Long, Int; but got torch\.(\w+) instead", _not_whole),
-    Rule("table-axes", _R, r"'weight' must be 2-D", lambda s, _: (
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("id-out-of-range", _I, r"index out of range in self", _out_of_range),
+    ExplanationRule("ids-not-whole", _R, r"scalar types: Long, Int; but got torch\.(\w+) instead", _not_whole),
+    ExplanationRule("table-axes", _R, r"'weight' must be 2-D", lambda s, _: (
         f"A table to look up in has two axes, rows and the numbers in each, and the one that "
         f"{s.called or 'line ' + str(s.line)} got has another number of "
-        f"axes.{s.all_told()} In which order does this function want ids and table?")),
-    Rule("one-hot-of-fractions", _R, r"one_hot is only applicable to index tensor", _no_fractions),
-    Rule("one-hot-classes", _R, r"Class values must be smaller than num_classes", _classes),
-    Rule("one-hot-negative", _R, r"Class values must be non-negative", _negative),
-    Rule("index-of-fractions", _I, r"tensors used as indices must be long", _float_index),
-    Rule("index-is-no-index",
+        f"axes.{s.details()} In which order does this function want ids and table?")),
+    ExplanationRule("one-hot-of-fractions", _R, r"one_hot is only applicable to index tensor", _no_fractions),
+    ExplanationRule("one-hot-classes", _R, r"Class values must be smaller than num_classes", _classes),
+    ExplanationRule("one-hot-negative", _R, r"Class values must be non-negative", _negative),
+    ExplanationRule("index-of-fractions", _I, r"tensors used as indices must be long", _float_index),
+    ExplanationRule("index-is-no-index",
          "IndexError TypeError",
          r"new\(\): invalid data type|only integers, slices|only integer tensors of a single element|only integer "
          r"scalar arrays", lambda s, _: (None if not isinstance(s.node, ast.Subscript) else
         f"What stands in the brackets of {s.here} is no index: whole numbers, slices, masks and tensors of whole "
-        f"numbers are.{s.all_told()} Which "
+        f"numbers are.{s.details()} Which "
         "place do you mean?")),
-    Rule("index-type", _R, r"(\w+)\(\): Expected dtype int\S{0,12} for index", lambda s, m: (
-        f"`{m[1]}` is told places by whole numbers (int64), and the index on line {s.line} has others.{s.all_told()} "
+    ExplanationRule("index-type", _R, r"(\w+)\(\): Expected dtype int\S{0,12} for index", lambda s, m: (
+        f"`{m[1]}` is told places by whole numbers (int64), and the index on line {s.line} has others.{s.details()} "
         f"Where do they come from?")),
-    Rule("index-number",
+    ExplanationRule("index-number",
          _R, r"(\w+)\(\): Expected.{0,40}index|index (-?\d+) is out of bounds for dimension|index out of range|"
               r"index_select.*out of", lambda s, m: (
-        f"An index on line {s.line} is larger than what it points into, or below 0.{s.all_told()} Which numbers does "
+        f"An index on line {s.line} is larger than what it points into, or below 0.{s.details()} Which numbers does "
         f"it hold?")),
-    Rule("product-types",
+    ExplanationRule("product-types",
          _R, r"expected m1 and m2 to have the same dtype, but got: ([\w:]+(?: int)?) != ([\w:]+(?: int)?)",
               _same_dtype),
-    Rule("product-types-2",
+    ExplanationRule("product-types-2",
          _R, r"(?:mat1 and mat2 must have the same dtype, but got|dot : expected both vectors to have same dtype, "
               r"but found) (\w+) and (\w+)", _same_dtype),
-    Rule("other-type-wanted",
+    ExplanationRule("other-type-wanted",
          _R, r"expected scalar type (\w+) but found (\w+)|expected target dtype to be (Long) or Byte, but got (\w+)",
               _expected),
-    Rule("bit-operator",
+    ExplanationRule("bit-operator",
          "RuntimeError NotImplementedError",
-         r"\"bitwise_\w+\" not implemented", "The signs `&`, `|` and `~` on line {line} join true and false or whole "
-         "numbers, and there are fractions on a side. Is a comparison missing its round brackets?"),
-    Rule("kind-not-implemented",
+         r"\"bitwise_(\w+)\" not implemented", _bits),
+    ExplanationRule("kind-not-implemented",
          "RuntimeError NotImplementedError", r"\"(\w+)\" not implemented for '(\w+)'", _not_implemented),
-    Rule("mean-of-whole",
+    ExplanationRule("mean-of-whole",
          _R, r"could not infer output dtype|Input dtype must be either a floating point|expects? (?:a )?floating "
               r"point|only supports floating", _floating_wanted),
-    Rule("result-type", _R, r"result type (\w+) can't be cast to the desired output type (\w+)", lambda s, m: (
+    ExplanationRule("result-type",
+         _R, r"result type (\w+) can't be cast to the desired output type (\w+)", lambda s, m: (
         f"{s.here} would change {_dtype(m[2])} numbers in place, and the result is {_dtype(m[1])}, which does not "
-        f"fit into them.{s.all_told()} Should "
+        f"fit into them.{s.details()} Should "
         "the result have a name of its own?")),
-    Rule("bool-minus", _R, r"Subtraction, the `-` operator, with (?:a|two) bool", lambda s, _: (
-        f"True and false are not subtracted in torch.{s.all_told()} Is it “not” that you want, or numbers?")),
-    Rule("bool-negative",
+    ExplanationRule("bool-minus", _R, r"Subtraction, the `-` operator, with (?:a|two) bool", lambda s, _: (
+        f"True and false are not subtracted in torch.{s.details()} Is it “not” that you want, or numbers?")),
+    ExplanationRule("bool-negative",
          _R, r"Negation, the `-` operator, on a bool", "A minus before true and false means nothing in torch. Is it "
               "“not” that "
          "you want on line {line}?"),
-    Rule("whole-cannot-learn",
+    ExplanationRule("whole-cannot-learn",
          _R, r"[Oo]nly Tensors of floating point and complex dtype can require gradients", lambda s, _: (
         f"Only floating-point numbers can learn, and those on line {s.line} are whole numbers: between 3 and 4 there "
-        f"would be no small step.{s.all_told()} "
+        f"would be no small step.{s.details()} "
         "How could they be made with a point?")),
-    Rule("ragged",
+    ExplanationRule("ragged",
          _V, r"expected sequence of length (\d+) at dim (\d+) \(got (\d+)\)", "A tensor is a full box of numbers, "
               "and these lists are of different "
          "lengths: one has {0} and another {2}. Should the short ones be filled up, or cut?"),
-    Rule("tensor-of-text",
+    ExplanationRule("tensor-of-text",
          _V, r"too many dimensions '(\w+)'", "A tensor holds numbers, and line {line} gives it texts ({0}). Which "
               "numbers stand for "
          "them?"),
-    Rule("tensor-of-other",
+    ExplanationRule("tensor-of-other",
          "TypeError RuntimeError ValueError",
          r"new\(\): (?:invalid data type|data must be)|[Cc]ould not infer dtype of ([\w.]+)|can't convert "
          r"np\.ndarray of type|not a sequence", lambda s, m: (
         f"A tensor is made of numbers and lists of numbers, and what line {s.line} gives it is something "
-        f"else{f' ({m[1]})' if m[1] else ''}.{s.all_told()} "
+        f"else{f' ({m[1]})' if m[1] else ''}.{s.details()} "
         "What is in it?")),
-    Rule("list-of-tensors", _V, r"only one element tensors can be converted to Python scalars", lambda s, _: (
-        f"`torch.tensor` makes a tensor of plain numbers, and this list holds whole tensors.{s.all_told()} Which "
+    ExplanationRule("list-of-tensors",
+         _V, r"only one element tensors can be converted to Python scalars", lambda s, _: (
+        f"`torch.tensor` makes a tensor of plain numbers, and this list holds whole tensors.{s.details()} Which "
         f"function puts tensors together?")),
-    Rule("dtype-unknown",
+    ExplanationRule("dtype-unknown",
          _T, r"data type '?(.{1,30}?)'? not understood|dtype must be|invalid dtype", "The type of numbers that is "
               "asked for on line {line} is "
          "none that there is. Types are names of torch, as in `torch.` and then the type."),
-    Rule("numpy-in-torch",
+    ExplanationRule("numpy-in-torch",
          _T, r"expected (?:Tensor|np\.ndarray) .*got|Concatenation operation is not|expected np\.ndarray \(got "
               r"(\w+)\)", lambda s, m: (
-        f"Line {s.line} mixes numpy arrays and tensors, and this function takes only one of them.{s.all_told()} "
+        f"Line {s.line} mixes numpy arrays and tensors, and this function takes only one of them.{s.details()} "
         f"Which should it be throughout?")),
-    Rule("range-of-numbers",
+    ExplanationRule("range-of-numbers",
          _R, r"upper bound and lower bound inconsistent|from=\d+ .*expected to be less|random_ expects 'from' to be "
               r"less", lambda s, _: (
-        f"The lower end on line {s.line} is above the upper one, or there is nothing between them.{s.all_told()} In "
+        f"The lower end on line {s.line} is above the upper one, or there is nothing between them.{s.details()} In "
         f"which order do they come?")),
-    Rule("embedding-sizes",
+    ExplanationRule("embedding-sizes",
          "AssertionError",
          r"Padding_idx must be within|padding_idx must be within", "`padding_idx` names a row of the table, and "
               "there is no such row. "

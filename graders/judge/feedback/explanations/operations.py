@@ -4,7 +4,7 @@ import ast
 import re
 
 from graders.judge.feedback.explanations.attributes import none_from
-from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.rules import ExplanationRule
 from graders.judge.feedback.explanations.scene import KINDS, Scene, an, quoted
 
 _T, _V = "TypeError", "ValueError"
@@ -23,10 +23,20 @@ def _word(scene: Scene, kind: str) -> str:
     return f"{an(kind)} layer" if kind in _LAYERS else an(KINDS.get(kind, kind))
 
 
-def _operands(scene: Scene, match: re.Match[str]) -> str:  # noqa: PLR0911  a case a paragraph
+def _operands(scene: Scene, match: re.Match[str]) -> str:
     """`unsupported operand type(s) for +: 'Embedding' and 'Embedding'`."""
     sign, kinds = match[1].removesuffix("="), (match[2], match[3])
-    names = [quoted(one) for one in scene.sides] if scene.sides else ["The left side", "the right side"]
+    names = [quoted(one) for one in scene.sides] if scene.sides else ["the left side", "the right side"]
+    return _begin(_of_operands(scene, sign, kinds, names))
+
+
+def _begin(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _of_operands(  # noqa: PLR0911  a case a paragraph
+    scene: Scene, sign: str, kinds: tuple[str, str], names: list[str]
+) -> str:
     if "NoneType" in kinds:
         which = kinds.index("NoneType")
         side = scene.sides[which] if scene.sides else None
@@ -34,6 +44,8 @@ def _operands(scene: Scene, match: re.Match[str]) -> str:  # noqa: PLR0911  a ca
             f"{names[which]} is None, and nothing can be worked out with None.{none_from(scene, side)} Which line "
             f"should have made it?"
         )
+    if sign == "^" and set(kinds) <= {"int", "float", "Tensor", "Parameter"}:
+        return "`^` does not raise to a power in Python, it works on single bits. Powers are written `**`."
     layers = [_is_layer(scene, kind) for kind in kinds]
     done = _DOES.get(sign, f"joined by `{sign}`")
     if all(layers):
@@ -99,7 +111,7 @@ def _not_indexed(scene: Scene, match: re.Match[str]) -> str:
             f"brackets, on {used}; its own rows are in its `weight`."
         )
     if kind in ("int", "float", "bool"):
-        held = scene.told(what.strip("`")) or f"{what} is one plain number"
+        held = scene.described(what.strip("`")) or f"{what} is one plain number"
         return f"{held}: it has nothing inside that square brackets could pick. Which name holds the many?"
     if kind in ("function", "builtin_function_or_method", "method", "type"):
         return f"{what} is a function, and square brackets do not call it. Which brackets does a call have?"
@@ -224,129 +236,130 @@ def _cannot_order(scene: Scene, match: re.Match[str]) -> str:
 def _no_length(scene: Scene, match: re.Match[str]) -> str:
     return (
         f"`len` counts what is in a thing, and was given {_word(scene, match[1])} on line "
-        f"{scene.line}.{scene.all_told()} What did you want to count?"
+        f"{scene.line}.{scene.details()} What did you want to count?"
     )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("print-shift", _T, r"unsupported operand type\(s\) for >>: 'builtin_function", _shift_print),
-    Rule("operands", _T, r"unsupported operand type\(s\) for (?:\*\* or pow\(\)|(\S+)): '([\w.]+)' and '([\w.]+)'",
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("print-shift", _T, r"unsupported operand type\(s\) for >>: 'builtin_function", _shift_print),
+    ExplanationRule("operands",
+         _T, r"unsupported operand type\(s\) for (?:\*\* or pow\(\)|(\S+)): '([\w.]+)' and '([\w.]+)'",
          lambda s, m: _operands(s, m) if m[1] else None),
-    Rule("text-plus", _T, r"can only concatenate (\w+) \(not \"([\w.]+)\"\) to \w+", lambda s, m: (
+    ExplanationRule("text-plus", _T, r"can only concatenate (\w+) \(not \"([\w.]+)\"\) to \w+", lambda s, m: (
         f"With {an({'str': 'text'}.get(m[1], m[1]))} on its left, `+` joins two of the same kind, and on the right "
         f"of {s.here} stands "
         f"{an(KINDS.get(m[2], m[2]))}. Should the one become a text, or the other a number or a tensor?")),
-    Rule("text-times", _T, r"can't multiply sequence by non-int of type '([\w.]+)'", lambda s, m: (
+    ExplanationRule("text-times", _T, r"can't multiply sequence by non-int of type '([\w.]+)'", lambda s, m: (
         f"In {s.here} one side is a list or a text, and those can only be repeated a whole number of times; the "
         f"other side is "
         f"{an(KINDS.get(m[1], m[1]))}. Should the list be a tensor?")),
-    Rule("unary-minus", _T, r"bad operand type for (?:unary ([-+~])|abs\(\)): '([\w.]+)'", lambda s, m: (
+    ExplanationRule("unary-minus", _T, r"bad operand type for (?:unary ([-+~])|abs\(\)): '([\w.]+)'", lambda s, m: (
         f"What {s.here} is about is {_word(s, m[2])}, and that has no sign. Which value did you want there?")),
-    Rule("not-indexed", _T, r"'([\w.]+)' object is not subscriptable", _not_indexed),
-    Rule("entry-not-set",
+    ExplanationRule("not-indexed", _T, r"'([\w.]+)' object is not subscriptable", _not_indexed),
+    ExplanationRule("entry-not-set",
          _T, r"'([\w.]+)' object (?:does not support item|doesn't support item) (?:assignment|deletion)",
               _no_assignment),
-    Rule("index-of-other-kind",
+    ExplanationRule("index-of-other-kind",
          _T, r"^(list|tuple|string|range) (?:object )?ind(?:ices|ex) must be integers(?: or slices)?, not '?(\w+)",
               _bad_index),
-    Rule("slice-of-other-kind",
+    ExplanationRule("slice-of-other-kind",
          _T, r"slice indices must be integers", "The ends of a slice are whole numbers, and on line {line} one of "
          "them is something else. Is it a `/` that should be `//`, or a tensor of several numbers?"),
-    Rule("module-list-index", _T, r"'(\w+)' object cannot be interpreted as an integer", lambda s, m: (
+    ExplanationRule("module-list-index", _T, r"'(\w+)' object cannot be interpreted as an integer", lambda s, m: (
         f"Line {s.line} needs a whole number where it has "
         f"{an(KINDS.get(m[1], m[1])) if m[1] != 'float' else 'a number with a fraction'}."
-        f"{s.all_told()} Is it a `/` that should be `//`, or is it a size that you want?")),
-    Rule("not-iterable",
+        f"{s.details()} Is it a `/` that should be `//`, or is it a size that you want?")),
+    ExplanationRule("not-iterable",
          _T, r"(?:cannot unpack non-iterable )?'?([\w.]+)'? object (?:is not iterable|is not an iterator)|argument "
               r"of type '([\w.]+)' is not iterable|"
          r"cannot unpack non-iterable ([\w.]+) object",
          lambda s, m: _unpack_nothing(s, m) or (_not_iterable(s, m) if m[1] else (
              f"`in` asks whether something is among others, and on line {s.line} the others are {_word(s, m[2])}. "
              f"Which name holds them?"))),
-    Rule("no-length", _T, r"object of type '([\w.]+)' has no len\(\)", _no_length),
-    Rule("length-of-number",
+    ExplanationRule("no-length", _T, r"object of type '([\w.]+)' has no len\(\)", _no_length),
+    ExplanationRule("length-of-number",
          _T, r"len\(\) of a 0-d tensor|len\(\) of unsized object|iteration over a 0-d", lambda s, _: (
         f"A tensor that is one single number, of the shape [], has no parts: it cannot be counted or gone "
-        f"through.{s.all_told()} Which "
+        f"through.{s.details()} Which "
         "tensor has the axis that you want to go along?")),
-    Rule("not-ordered",
+    ExplanationRule("not-ordered",
          _T, r"'(<|>|<=|>=)' not supported between instances of '([\w.]+)' and '([\w.]+)'", _cannot_order),
-    Rule("unhashable", _T, r"unhashable type: '(\w+)'", lambda s, m: (
+    ExplanationRule("unhashable", _T, r"unhashable type: '(\w+)'", lambda s, m: (
         f"A key of a dictionary or an entry of a set must be something that never changes, and line {s.line} uses "
         f"{an(m[1])}. Which number "
         "or text could stand for it?")),
-    Rule("join-needs-texts",
+    ExplanationRule("join-needs-texts",
          _T, r"sequence item (\d+): expected str instance, (\w+) found", "`join` puts texts together, and the entry "
          "number {0} is of the kind {1}. Where does it become a text?"),
-    Rule("not-a-context",
+    ExplanationRule("not-a-context",
          _T, r"'(\w+)' object does not support the (?:asynchronous )?context manager", "`with` needs something that "
               "can be "
          "entered and left, and got a {0}. Are the round brackets after it missing, or is it no `with` that you want?"),
-    Rule("exception-wanted",
+    ExplanationRule("exception-wanted",
          _T, r"exceptions must (?:derive|be)", "What is raised on line {line} is no exception. `raise` takes one, such "
          "as `ValueError(…)`."),
-    Rule("real-number-wanted", _T, r"must be real number, not (\w+)", lambda s, m: (
-        f"{s.called or 'This function'} works on one plain number and got {_word(s, m[1])}.{s.all_told()} torch has "
+    ExplanationRule("real-number-wanted", _T, r"must be real number, not (\w+)", lambda s, m: (
+        f"{s.called or 'This function'} works on one plain number and got {_word(s, m[1])}.{s.details()} torch has "
         f"a function of its own for "
         "whole tensors: which module is this one from?")),
-    Rule("format-of-other-kind",
+    ExplanationRule("format-of-other-kind",
          "TypeError ValueError",
          r"unsupported format string passed to ([\w.]+)|Unknown format code '(\w)' for object of type '(\w+)'|"
          r"not all arguments converted|%\w format", "What is shown on line {line} is not of the kind that its format "
               "asks for (for example "
          "two digits after the point of a text or a whole tensor). What is it?"),
-    Rule("number-from-other-kind", _T, r"^(int|float)\(\) argument must be .* not '(\w+)'", lambda s, m: (
-        f"`{m[1]}` makes a number of a text or a number, and got {_word(s, m[2])}.{s.all_told()} Which single number "
+    ExplanationRule("number-from-other-kind", _T, r"^(int|float)\(\) argument must be .* not '(\w+)'", lambda s, m: (
+        f"`{m[1]}` makes a number of a text or a number, and got {_word(s, m[2])}.{s.details()} Which single number "
         f"is meant?")),
-    Rule("too-many-values", _V, r"too many values to unpack", _unpack),
-    Rule("too-few-values", _V, r"not enough values to unpack", _unpack),
-    Rule("text-is-no-number",
+    ExplanationRule("too-many-values", _V, r"too many values to unpack", _unpack),
+    ExplanationRule("too-few-values", _V, r"not enough values to unpack", _unpack),
+    ExplanationRule("text-is-no-number",
          _V, r"invalid literal for (int)\(\) with base \d+: (.+)|could not convert string to float: (.+)",
          lambda s, m: (f"`{m[1] or 'float'}` can only read a text that is a number, and got {(m[2] or m[3])[:40]}. "
               f"Should that text be looked "
                        "up somewhere instead?")),
-    Rule("math-domain",
+    ExplanationRule("math-domain",
          _V, r"math domain error", "The function on line {line} has no value for the number it got: a logarithm "
               "needs one "
          "above 0, a root one of at least 0. Which number arrives there?"),
-    Rule("empty-sequence", _V, r"(\w+)\(\) arg is an empty sequence|(max|min)\(\) .*empty", lambda s, m: (
+    ExplanationRule("empty-sequence", _V, r"(\w+)\(\) arg is an empty sequence|(max|min)\(\) .*empty", lambda s, m: (
         f"`{m[1] or m[2]}` was given nothing to choose from: what goes in on line {s.line} is empty. Where should "
         f"its entries come from?")),
-    Rule("not-in-list",
+    ExplanationRule("not-in-list",
          _V, r"(.{1,60}) is not in list|list\.(remove|index)\(x\)|substring not found|(.{1,40}) is not in (?:tuple|"
               r"deque)", lambda s, m: (
         f"Line {s.line} looks for something in a list or text that does not have it. Which entries are there, and of "
         f"what kind are they?")),
-    Rule("numpy-broadcast",
+    ExplanationRule("numpy-broadcast",
          _V, r"operands could not be broadcast together with shapes (\([\d,]*\)) (\([\d,]*\))", lambda s, m: (
         f"Two numpy arrays of the shapes {m[1]} and {m[2]} do not line up in {s.here}. Axes are matched from the "
         f"last one backwards, and must be "
-        f"equal or 1.{s.all_told()} At which axis do they differ?")),
-    Rule("step-zero",
+        f"equal or 1.{s.details()} At which axis do they differ?")),
+    ExplanationRule("step-zero",
          _V, r"(?:arg 3|step) (?:must not|cannot) be (?:zero|0)", "A step of 0 never comes to an end. By how much "
               "should line "
          "{line} go on each time?"),
-    Rule("closed-file",
+    ExplanationRule("closed-file",
          _V, r"I/O operation on closed file", "Line {line} uses a file that is closed already: a file is open only "
               "inside its "
          "`with` block. What should happen before it ends?"),
-    Rule("no-such-key", "KeyError", r"", _key),
-    Rule("list-range",
+    ExplanationRule("no-such-key", "KeyError", r"", _key),
+    ExplanationRule("list-range",
          "IndexError", r"^(list|tuple|string|range object) (?:assignment )?index out of range", _list_range),
-    Rule("pop-from-empty",
+    ExplanationRule("pop-from-empty",
          "IndexError", r"pop (?:from|index)", "Line {line} takes something out of a list that is empty, or has no such "
          "place. What puts something into it before?"),
-    Rule("division-by-zero", "ZeroDivisionError", r"", lambda s, m: (
-        f"Line {s.line} divides by zero{' in ' + s.here if s.here.startswith('`') else ''}.{s.all_told()} Which "
+    ExplanationRule("division-by-zero", "ZeroDivisionError", r"", lambda s, m: (
+        f"Line {s.line} divides by zero{' in ' + s.here if s.here.startswith('`') else ''}.{s.details()} Which "
         f"value is 0, and should it be?")),
-    Rule("number-too-large", "OverflowError", r"", lambda s, m: (
-        f"The result on line {s.line} is larger than such a number can hold.{s.all_told()} Is an exponent or a "
+    ExplanationRule("number-too-large", "OverflowError", r"", lambda s, m: (
+        f"The result on line {s.line} is larger than such a number can hold.{s.details()} Is an exponent or a "
         f"product meant to be that large?")),
-    Rule("iterator-empty",
+    ExplanationRule("iterator-empty",
          "StopIteration",
          r"", "`next` on line {line} asks for one more, and there is none left. How many are there, and are "
          "they used up before?"),
-    Rule("list-grew",
+    ExplanationRule("list-grew",
          "RuntimeError",
          r"(dictionary|Set|set) changed size during iteration", "The loop goes through a {0} while line {line} "
          "or its block puts things in or takes them out. Over what could it go instead?"),

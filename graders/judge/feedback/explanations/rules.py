@@ -13,7 +13,7 @@ from graders.judge.feedback.explanations.scene import Scene
 Words = Callable[[Scene, re.Match[str]], str | None]
 
 
-class Rule:
+class ExplanationRule:
     """One kind of exception."""
 
     def __init__(self, kind: str, types: str, pattern: str, words: str | Words) -> None:
@@ -48,7 +48,7 @@ class Explained(NamedTuple):
     text: str
 
 
-def first_that_fits(rules: Iterable[Rule], scene: Scene) -> Explained | None:
+def first_that_fits(rules: Iterable[ExplanationRule], scene: Scene) -> Explained | None:
     """By the first rule that has something to say."""
     for rule in rules:
         if (text := rule.explanation(scene)) is not None:

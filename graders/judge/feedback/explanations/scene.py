@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from graders.judge.feedback import descriptions
-from graders.judge.values.decode_observation import Fault, Part
+from graders.judge.values.decode_observation import ExpressionName, Fault
 from graders.student.failing_expression import dotted_name, node_at
 
 LOOKED_AT = 500  # characters of a message
@@ -62,9 +62,9 @@ class Scene:
     @cached_property
     def node(self) -> ast.expr | ast.stmt | None:
         """The failing expression or statement."""
-        if self.tree is None or self.fault.place is None or self.fault.place[0] != self.line:
+        if self.tree is None or self.fault.span is None or self.fault.span[0] != self.line:
             return None
-        return node_at(self.tree, list(self.fault.place))
+        return node_at(self.tree, list(self.fault.span))
 
     @property
     def here(self) -> str:
@@ -104,17 +104,17 @@ class Scene:
         """The dotted name of what was called, or an empty text."""
         return (dotted_name(self.node.func) or "") if isinstance(self.node, ast.Call) else ""
 
-    def part(self, node: ast.AST | str | None) -> Part | None:
+    def part(self, node: ast.AST | str | None) -> ExpressionName | None:
         """What a name in the failing expression stood for."""
         name = node if isinstance(node, str) or node is None else dotted_name(node)
         return self.fault.parts.get(name) if name else None
 
-    def told(self, name: str) -> str:
+    def described(self, name: str) -> str:
         """A name with what it stood for: "`tok` is [32, 8, 32] (batch, position, channel)"; empty if unknown."""
         part = self.part(name)
         return f"`{name}` is {self.what(name, part)}" if part is not None else ""
 
-    def what(self, name: str, part: Part) -> str:
+    def what(self, name: str, part: ExpressionName) -> str:
         """What a part is, in words."""
         if part.type in ("Tensor", "Parameter") and part.shape is not None:
             dims = self.setting.dims.get(name, ())
@@ -130,10 +130,10 @@ class Scene:
             return f"{an(KINDS.get(part.type, part.type))} of length {part.length}"
         return an(KINDS.get(part.type, part.type))
 
-    def all_told(self, *, most: int = 3) -> str:
+    def details(self, *, most: int = 3) -> str:
         """The tensors, layers and values of the failing expression in one sentence; empty if there are none."""
         dull = ("module", "type", "builtin_function_or_method", "function")
-        own = [self.told(name) for name, part in self.fault.parts.items() if part.type not in dull]
+        own = [self.described(name) for name, part in self.fault.parts.items() if part.type not in dull]
         return f" Here {_listed(own[:most])}." if own else ""
 
     def bindings(self, name: str) -> list[int]:
@@ -259,6 +259,4 @@ def _listed(texts: list[str]) -> str:
 
 def an(word: str) -> str:
     """The word with its article; `None` has none."""
-    if word in ("None", "NoneType"):
-        return "None"
-    return f"{'an' if word[:1].lower() in 'aeio' or word[:3].lower() in ('unk', 'una') else 'a'} {word}"
+    return "None" if word in ("None", "NoneType") else descriptions.with_article(word)

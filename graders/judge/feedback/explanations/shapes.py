@@ -5,15 +5,15 @@ import math
 import re
 
 from graders.judge.feedback import descriptions
-from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.rules import ExplanationRule
 from graders.judge.feedback.explanations.scene import Scene, quoted
-from graders.judge.values.decode_observation import Part
+from graders.judge.values.decode_observation import ExpressionName
 
 _R, _I, _V = "RuntimeError", "IndexError", "ValueError"
 _TENSORS = ("Tensor", "Parameter")
 
 
-def _side(scene: Scene, node: ast.expr | None) -> Part | None:
+def _side(scene: Scene, node: ast.expr | None) -> ExpressionName | None:
     """A tensor on one side of an operator."""
     part = scene.part(node)
     return part if part is not None and part.type in _TENSORS and part.shape is not None else None
@@ -52,7 +52,7 @@ def _broadcast(scene: Scene, match: re.Match[str]) -> str:
             )
     return (
         f"Two tensors do not line up in {scene.here}: along axis {axis} one has {first} and the other "
-        f"{second}.{scene.all_told()} Axes are "
+        f"{second}.{scene.details()} Axes are "
         "matched from the last one backwards, and must be equal or 1. Which of the two is not as you think?"
     )
 
@@ -65,7 +65,7 @@ def _in_place(scene: Scene, match: re.Match[str]) -> str:
     return (
         f"{scene.here} would change a tensor of {match[1]} in place, and the result has {match[2]}: a tensor keeps "
         f"its shape when it is "
-        f"changed in place.{scene.all_told()} Should the result have a name of its own?"
+        f"changed in place.{scene.details()} Should the result have a name of its own?"
     )
 
 
@@ -73,7 +73,7 @@ def _expand(scene: Scene, match: re.Match[str]) -> str:
     return (
         f"Along axis {match[3]} a tensor of size {match[2]} should become {match[1]} on line {scene.line}; only an "
         f"axis of size 1 can be "
-        f"stretched, or one that is put in front.{scene.all_told()} Which axis should that be?"
+        f"stretched, or one that is put in front.{scene.details()} Which axis should that be?"
     )
 
 
@@ -84,13 +84,13 @@ def _matmul(scene: Scene, match: re.Match[str]) -> str:
     if layer is not None and layer.type == "Linear":
         return (
             f"{scene.called} is a matrix product with rows of {other} numbers, and gets rows of {inner}."
-            f"{scene.all_told()} Which of the two sizes is the one you meant?"
+            f"{scene.details()} Which of the two sizes is the one you meant?"
         )
     called = f" {scene.called} works out such a product." if scene.called else ""
     return (
         f"A matrix product of {match[1]} and {match[2]}: the {inner} columns of {names[0]} must be as many as the "
         f"{other} rows of "
-        f"{names[1]}.{called}{scene.all_told()} Which of the two is the wrong way round, or too long?"
+        f"{names[1]}.{called}{scene.details()} Which of the two is the wrong way round, or too long?"
     )
 
 
@@ -101,7 +101,7 @@ def _view(scene: Scene, match: re.Match[str]) -> str:
     return (
         f"A tensor of {match[2]} numbers cannot get the shape {match[1]}, which has room for {wants}: to reshape "
         f"keeps every number."
-        f"{scene.all_told()} Which of the sizes should be another?"
+        f"{scene.details()} Which of the sizes should be another?"
     )
 
 
@@ -110,7 +110,7 @@ def _dimension(scene: Scene, match: re.Match[str]) -> str:
     return (
         f"{scene.here} asks for axis {got}, and this tensor has {high + 1 if high >= 0 else 1}: they are numbered 0 "
         f"to {high}, or from the end "
-        f"-1 to {low}.{scene.all_told()} Which axis do you mean?"
+        f"-1 to {low}.{scene.details()} Which axis do you mean?"
     )
 
 
@@ -120,7 +120,7 @@ def _bounds(scene: Scene, match: re.Match[str]) -> str:
     from_range = _index_range(scene, size)
     return (
         f"Line {scene.line} asks for number {index} along axis {axis}, which has {size}, "
-        f"{rows}.{from_range}{scene.all_told(most=2)} "
+        f"{rows}.{from_range}{scene.details(most=2)} "
         "Where does that number come from?"
     )
 
@@ -141,7 +141,7 @@ def _joined(scene: Scene, match: re.Match[str]) -> str:
     return (
         f"To be joined by {scene.called or 'this line'}, tensors must agree in every axis but the one they are "
         f"joined along; one has "
-        f"{match[1]} where another has {match[2]}.{scene.all_told()} Along which axis should they be joined?"
+        f"{match[1]} where another has {match[2]}.{scene.details()} Along which axis should they be joined?"
     )
 
 
@@ -149,13 +149,13 @@ def _class_sizes(scene: Scene, match: re.Match[str]) -> str:
     return (
         f"{scene.called or 'The loss'} wants as many targets as there are predictions: there are {match[1]} "
         f"predictions (the first axis) and "
-        f"{match[2]} targets.{scene.all_told()} Which axes of the predictions are examples, and which one is the "
+        f"{match[2]} targets.{scene.details()} Which axes of the predictions are examples, and which one is the "
         f"classes?"
     )
 
 
 def _with_sizes(before: str, question: str) -> object:
-    return lambda s, m: f"{before.format(*m.groups(), here=s.here, line=s.line)}{s.all_told()} {question}"
+    return lambda s, m: f"{before.format(*m.groups(), here=s.here, line=s.line)}{s.details()} {question}"
 
 
 _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
@@ -303,30 +303,35 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
      "fit the tensor.", "Which axes does it have, counted from 0?"),
 )  # fmt: skip
 
-RULES: tuple[Rule, ...] = (
-    Rule("broadcast",
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("broadcast",
          _R, r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)",
               _broadcast),
-    Rule("broadcast-in-place",
+    ExplanationRule("broadcast-in-place",
          _R, r"output with shape (\[[\d, ]*\]) doesn't match the broadcast shape (\[[\d, ]*\])", _in_place),
-    Rule("expand",
+    ExplanationRule("expand",
          _R, r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton "
               r"dimension (\d+)", _expand),
-    Rule("matrix-product", _R, r"shapes cannot be multiplied \((\d+x\d+) and (\d+x\d+)\)", _matmul),
-    Rule("view", _R, r"shape '(\[.{0,80}\])' is invalid for input of size (\d+)", _view),
-    Rule("axis",
+    ExplanationRule("matrix-product", _R, r"shapes cannot be multiplied \((\d+x\d+) and (\d+x\d+)\)", _matmul),
+    ExplanationRule("view", _R, r"shape '(\[.{0,80}\])' is invalid for input of size (\d+)", _view),
+    ExplanationRule("axis",
          _I, r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
               _dimension),
-    Rule("row-of-tensor", _I, r"index (-?\d+) is out of bounds for (?:dimension|axis) (\d+) with size (\d+)", _bounds),
-    Rule("join-sizes",
+    ExplanationRule("row-of-tensor",
+         _I, r"index (-?\d+) is out of bounds for (?:dimension|axis) (\d+) with size (\d+)", _bounds),
+    ExplanationRule("join-sizes",
          _R, r"Sizes of tensors must match except in dimension \d+\. Expected (?:size )?(\d+) (?:in dimension \d+ "
               r")?but got (?:size )?(\d+)", _joined),
-    Rule("stack-sizes",
+    ExplanationRule("stack-sizes",
          _R, r"stack expects each tensor to be equal size, but got \[([\d, ]*)\] at entry 0 and \[([\d, ]*)\] at "
               r"entry (\d+)",
          lambda s, m: (f"{s.called or 'To stack'} puts tensors of one shape side by side, and these differ: [{m[1]}] "
               f"comes first and [{m[2]}] at "
-                       f"place {m[3]}.{s.all_told()} Why is that one of another size?")),
-    Rule("targets", _V, r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)", _class_sizes),
-    *(Rule(kind, types, pattern, _with_sizes(before, question)) for kind, types, pattern, before, question in _ROWS),  # type: ignore[arg-type]
+                       f"place {m[3]}.{s.details()} Why is that one of another size?")),
+    ExplanationRule("targets",
+         _V, r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)", _class_sizes),
+    *(
+        ExplanationRule(kind, types, pattern, _with_sizes(before, question))  # type: ignore[arg-type]
+        for kind, types, pattern, before, question in _ROWS
+    ),
 )  # fmt: skip

@@ -4,7 +4,7 @@ import re
 import sys
 import unicodedata
 
-from graders.judge.feedback.explanations.rules import Rule
+from graders.judge.feedback.explanations.rules import ExplanationRule
 from graders.judge.feedback.explanations.scene import Scene
 
 _S = "SyntaxError"
@@ -152,7 +152,7 @@ _INVALID = (  # of lines that are only told to be invalid: what stands there, an
 )  # fmt: skip
 
 
-def _looks_like(name: str) -> Rule:
+def _looks_like(name: str) -> ExplanationRule:
     """What a line that Python only calls invalid looks like."""
     _, text, words = next(one for one in _INVALID if one[0] == name)
     pattern = re.compile(text)
@@ -160,7 +160,7 @@ def _looks_like(name: str) -> Rule:
     def said(scene: Scene, _: re.Match[str]) -> str | None:
         return words.replace("{line}", str(scene.line)) if pattern.search(_line(scene)) else None
 
-    return Rule(name, _S, r"invalid syntax|expected|cannot|illegal|forget|forgot", said)
+    return ExplanationRule(name, _S, r"invalid syntax|expected|cannot|illegal|forget|forgot", said)
 
 
 def _comma(scene: Scene, _: re.Match[str]) -> str:
@@ -171,131 +171,133 @@ def _comma(scene: Scene, _: re.Match[str]) -> str:
     )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("strange-sign", _S, r"invalid (non-printable )?character (?:'.' )?\(?U\+([0-9A-F]{4,6})", _strange),
-    Rule("text-not-closed", _S, r"unterminated string literal", _string_open),
-    Rule("long-text-not-closed",
+RULES: tuple[ExplanationRule, ...] = (
+    ExplanationRule("strange-sign", _S, r"invalid (non-printable )?character (?:'.' )?\(?U\+([0-9A-F]{4,6})", _strange),
+    ExplanationRule("text-not-closed", _S, r"unterminated string literal", _string_open),
+    ExplanationRule("long-text-not-closed",
          _S, r"unterminated triple-quoted", "The long text that begins with three quotes on line "
          "{line} is never closed by three quotes, so all that follows is read as text."),
-    Rule("bracket-not-closed", _S, r"'(.)' was never closed", _never_closed),
-    Rule("bracket-of-other-kind", _S, r"parenthesis '(.)' does not match opening parenthesis '(.)'(?: on line (\d+))?",
+    ExplanationRule("bracket-not-closed", _S, r"'(.)' was never closed", _never_closed),
+    ExplanationRule("bracket-of-other-kind",
+         _S, r"parenthesis '(.)' does not match opening parenthesis '(.)'(?: on line (\d+))?",
          _mismatch),
-    Rule("bracket-not-opened",
+    ExplanationRule("bracket-not-opened",
          _S, r"unmatched '(.)'", "The bracket `{0}` on line {line} closes something that was never "
          "opened. Is it one too many, or is its partner missing?"),
     *map(_looks_like, ("fence", "prompt", "cell", "magic", "walrus", "import-from", "for-in-c")),
-    Rule("equals-in-condition",
+    ExplanationRule("equals-in-condition",
          _S, r"Maybe you meant '==' or ':=' instead of '='", "A single `=` gives a name a value, and "
          "that cannot stand inside line {line}. Did you want to ask whether two values are equal? That is written "
          "`==`."),
-    Rule("assign-to-call",
+    ExplanationRule("assign-to-call",
          _S, r"cannot assign to function call", "On line {line} a call stands left of `=`, and only a name "
          "can take a value: the name comes first, then `=`, then what is worked out. To compare, write `==`."),
-    Rule("assign-to-literal",
+    ExplanationRule("assign-to-literal",
          _S, r"cannot assign to (literal|True|False|None|f-string expression)", "Left of `=` on line "
          "{line} stands a value and not a name, so there is nothing that could take the value. Are the two sides "
          "swapped?"),
-    Rule("assign-to-expression", _S, r"cannot assign to (\w+)", "Only a name can stand left of `=`, and on line {line} "
+    ExplanationRule("assign-to-expression",
+         _S, r"cannot assign to (\w+)", "Only a name can stand left of `=`, and on line {line} "
          "there is a whole expression. Is it a minus where an underscore should be, or `==` that you want?"),
-    Rule("augmented-to-expression",
+    ExplanationRule("augmented-to-expression",
          _S, r"'(.+)' is an illegal expression for augmented assignment", "Left of a sign such as "
          "`+=` there must be one name; on line {line} it is more than that."),
-    Rule("delete-expression",
+    ExplanationRule("delete-expression",
          _S, r"cannot delete (\w+)", "`del` takes a name or an entry away; what stands after it on line "
          "{line} is neither."),
-    Rule("else-if", _S, r"expected ':'", lambda s, m: _looks_like("else-if").explanation(s)),
+    ExplanationRule("else-if", _S, r"expected ':'", lambda s, m: _looks_like("else-if").explanation(s)),
     *map(_looks_like, ("braces",)),
-    Rule("no-colon", _S, r"expected ':'", _missing_colon),
+    ExplanationRule("no-colon", _S, r"expected ':'", _missing_colon),
     *map(_looks_like, ("no-parameters", "no-function-name", "keyword-name", "keyword-argument-name")),
-    Rule("no-block", "IndentationError", r"expected an indented block after (.+) on line (\d+)", _no_block),
-    Rule("block-never-begun",
+    ExplanationRule("no-block", "IndentationError", r"expected an indented block after (.+) on line (\d+)", _no_block),
+    ExplanationRule("block-never-begun",
          "IndentationError", r"unexpected indent", "Line {line} is indented further than the line above, "
          "and nothing above it begins a block. Does it belong to a block, or are the spaces at its beginning too "
          "many?"),
-    Rule("indent-fits-nothing",
+    ExplanationRule("indent-fits-nothing",
          "IndentationError", r"unindent does not match", "The spaces at the beginning of line {line} fit "
          "none of the lines above it: a line that goes back must begin exactly where an earlier one did. How many "
          "spaces "
          "have its neighbours?"),
-    Rule("tabs",
+    ExplanationRule("tabs",
          "TabError", r"", "On line {line} tabs and spaces are mixed at the beginning: they look alike and are not. Use "
          "four spaces for each step everywhere."),
-    Rule("return-outside",
+    ExplanationRule("return-outside",
          _S, r"'return' outside function", "`return` hands something back from a function, and line {line} is "
          "not inside one. Should it be indented under a `def`, or is a plain name with `=` what you want?"),
-    Rule("yield-outside",
+    ExplanationRule("yield-outside",
          _S, r"'(yield|yield from)' outside function", "`{0}` works only inside a function, and line {line} is "
          "in none."),
-    Rule("await-outside",
+    ExplanationRule("await-outside",
          _S, r"'await' outside|asynchronous comprehension|'async \w+' outside", "`await` and `async` work only "
          "inside an `async def` function, and line {line} is in none."),
-    Rule("break-outside",
+    ExplanationRule("break-outside",
          _S, r"'(break)' outside loop|'(continue)' not properly in loop", "`break` and `continue` belong inside "
          "a loop, and line {line} is in none. How far should it be indented?"),
-    Rule("f-string-brace",
+    ExplanationRule("f-string-brace",
          _S, r"f-string: (?:expecting '}'|unterminated|expected '}')", "A brace in the f-string on line {line} "
          "is opened and not closed: what stands between `{{` and `}}` is worked out."),
-    Rule("f-string-empty",
+    ExplanationRule("f-string-empty",
          _S, r"f-string: (?:empty expression|valid expression required)", "There is nothing between the "
          "braces of the f-string on line {line}. Which name should be shown there?"),
-    Rule("f-string-single",
+    ExplanationRule("f-string-single",
          _S, r"f-string: single '}'", "In the f-string on line {line} a brace `}}` closes nothing. To show a "
          "brace itself it is written twice."),
-    Rule("f-string",
+    ExplanationRule("f-string",
          _S, r"f-string", "Python cannot read what stands between the braces of the f-string on line {line}. Do the "
          "quotes inside differ from those around it?"),
-    Rule("print-without-brackets",
+    ExplanationRule("print-without-brackets",
          _S, r"Missing parentheses in call to '(\w+)'", "`{0}` is a function, and what it is to work on "
          "stands in round brackets. (Older Pythons did without.)"),
-    Rule("argument-after-named",
+    ExplanationRule("argument-after-named",
          _S, r"positional argument follows keyword argument", "On line {line} a plain argument stands "
          "after one with a name (`name=…`). Those without a name come first: in which order does the function take "
          "them?"),
-    Rule("argument-named-twice",
+    ExplanationRule("argument-named-twice",
          _S, r"keyword argument repeated: (\w+)", "The argument `{0}` is given twice on line {line}. Which "
          "of the two is meant?"),
-    Rule("argument-no-name",
+    ExplanationRule("argument-no-name",
          _S, r"expression cannot contain assignment", "Inside the brackets on line {line} the left side of `=` "
          "is no plain name. An argument is named by one word; to compare write `==`."),
-    Rule("parameter-order",
+    ExplanationRule("parameter-order",
          _S, r"non-default argument follows default argument", "In this `def` a parameter without a value "
          "stands after one that has a value by itself. Those without come first."),
-    Rule("parameter-twice",
+    ExplanationRule("parameter-twice",
          _S, r"duplicate argument '(\w+)'", "This function has two parameters called `{0}`. What should the "
          "second one be called?"),
-    Rule("leading-zeros",
+    ExplanationRule("leading-zeros",
          _S, r"leading zeros", "A whole number does not begin with 0 in Python: on line {line} write it without "
          "the zeros in front."),
-    Rule("number-then-letters",
+    ExplanationRule("number-then-letters",
          _S, r"invalid (decimal|hexadecimal|octal|binary) literal", "On line {line} a number runs into "
          "letters. A name cannot begin with a digit, and a product needs its `*`. Which of the two is it?"),
-    Rule("after-backslash",
+    ExplanationRule("after-backslash",
          _S, r"unexpected character after line continuation", "After the backslash on line {line} something "
          "follows, and a backslash outside of a text may only end the line. Was it meant to be `/`, or a text in "
          "quotes?"),
-    Rule("global-too-late",
+    ExplanationRule("global-too-late",
          _S, r"name '(\w+)' is (?:used|assigned to|parameter) .*(global|nonlocal)", "The line `{1} {0}` must "
          "come before `{0}` is used in that function."),
-    Rule("nonlocal",
+    ExplanationRule("nonlocal",
          _S, r"nonlocal|no binding for", "`nonlocal` speaks of a name of the function around this one, and there is no "
          "such name around line {line}."),
     *map(_looks_like, ("catch",)),
-    Rule("try-alone",
+    ExplanationRule("try-alone",
          _S, r"expected 'except' or 'finally'", "A `try:` needs an `except` or a `finally` under it, and line {line} "
          "comes before there is one."),
-    Rule("star-alone",
+    ExplanationRule("star-alone",
          _S, r"can't use starred expression|starred assignment", "A star unpacks something into a call, a list or "
          "several names; on line {line} it stands alone."),
-    Rule("null-byte",
+    ExplanationRule("null-byte",
          "ValueError SyntaxError", r"null bytes", "There is a zero byte in the text. Was it saved as UTF-16, or is "
          "it not a Python file?"),
-    Rule("unicode-escape",
+    ExplanationRule("unicode-escape",
          _S, r"unicodeescape|\(unicode error\)", "In a text a backslash with the letter after it is a special "
          "sign, as in the path on line {line}. Write r before the quotes, or `/` in the place of the backslash."),
-    Rule("too-deep-to-read",
+    ExplanationRule("too-deep-to-read",
          "SyntaxError RecursionError MemoryError", r"too many (?:statically )?nested|too many levels", "Blocks or "
          "brackets are nested too deep for Python near line {line}. Could a function of its own hold the inner part?"),
     *map(_looks_like, ("help", "lone-else", "increment", "logic", "arrow", "not-equal", "other-language", "no-in",
                        "double-equals-sign", "empty-argument", "unfinished")),
-    Rule("comma-missing", _S, r"Perhaps you forgot a comma", _comma),
+    ExplanationRule("comma-missing", _S, r"Perhaps you forgot a comma", _comma),
 )  # fmt: skip
