@@ -211,7 +211,7 @@ def sources(of: Task) -> tuple[str, ...]:
     last = of.outputs[-1].name
     return (
         of.solution,
-        f"{of.solution}\nnn.functional.embedding(torch.tensor([10**6]), torch.ones(3, 2))",
+        f"{of.solution}\n_ids, _table = torch.tensor([10**6]), torch.ones(3, 2)\nnn.functional.embedding(_ids, _table)",
         f"{of.solution}\n{last} = [1, 2.5]",
         f"{of.solution}\n{last} = torch.zeros(1).expand(10**12)",
     )

@@ -46,6 +46,15 @@ FAULT = {
     "parts": {},
     "operands": {},
 }  # fmt: skip
+NAME = {
+    "type": "Tensor",
+    "dtype": "int64",
+    "shape": [1],
+    "range": [0, 1],
+    "learns": False,
+    "length": None,
+    "value": None,
+}
 ENDLESS_SHAPE = "{'kind': 'tensor', 'refused': 'x', 'dtype': 'float32', 'shape': [8] * 160_000}"
 NEGATIVE = LEAF.format(storage=0, offset=0, shape="[-1, 5]", stride="[5, 1]")
 BEYOND = LEAF.format(storage=0, offset=0, shape="[1 << 39, 0]", stride="[0, 0]")
@@ -86,6 +95,12 @@ FORGERIES = {
     "a field twice": body("_raw('null, \"fault\": null')", "fault"),
     "targets without end": body(repr({**FAULT, "targets": ["h"] * 1000}), "fault"),
     "a line beyond any text": body(repr({**FAULT, "line": 10**30}), "fault"),
+    "a span of three numbers": body(repr({**FAULT, "span": [1, 2, 3]}), "fault"),
+    "a span before any text": body(repr({**FAULT, "span": [1, -1, 1, 2]}), "fault"),
+    "a range of fractions": body(repr({**FAULT, "parts": {"h": {**NAME, "range": [0.5, 1]}}}), "fault"),
+    "a list for the value of a name": body(repr({**FAULT, "parts": {"h": {**NAME, "value": [1]}}}), "fault"),
+    "a name's field that there is not": body(repr({**FAULT, "parts": {"h": {**NAME, "more": 1}}}), "fault"),
+    "names in an expression without end": body(repr({**FAULT, "parts": {f"h{n}": NAME for n in range(999)}}), "fault"),
     "functions without end": body("[['f', 'doubled']] * 9999", "defined"),
     "a type of tensor that there is not": header("'F4'", "doubled", "dtype"),
     "a tensor of another shape than its bytes": header("[1 << 20]", "doubled", "shape"),

@@ -40,3 +40,10 @@ def test_common_exception_is_told_by_what_it_means(kind: str, message: str, word
     """A student is not sent back to read the raw text of a fault that everybody makes once."""
     fault = Fault(kind, builtin=True, message=message, memory=False, line=1, parsed=True, code="", targets=())
     assert words in explain(fault)
+
+
+def test_call_that_no_line_of_the_students_made_is_given_no_line() -> None:
+    """What the exercise calls with arguments that do not fit did not stop on a line 0."""
+    message = "f() got multiple values for argument 'a'"
+    fault = Fault("TypeError", builtin=True, message=message, memory=False, line=None, parsed=True, code="", targets=())
+    assert explain(fault).startswith("`f` gets `a` twice in the call:")
