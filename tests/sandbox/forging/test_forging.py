@@ -24,7 +24,7 @@ def test_student_cannot_forge_a_verdict_on_any_descriptor(grade: Grade) -> None:
     assert grade(code).verdict is not Verdict.PASSED
 
 
-@pytest.mark.parametrize("kind", range(1, 10))
+@pytest.mark.parametrize("kind", range(1, 15))
 def test_student_cannot_forge_a_frame(grade: Grade, kind: int) -> None:
     """A well-formed frame of any type, with an outcome in it, passes nothing."""
     code = WRONG + (
