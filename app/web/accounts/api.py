@@ -12,10 +12,11 @@ from app.services.accounts.sessions import list_tokens, revoke_token
 from app.services.personal_data import delete_account
 from app.services.plans import plans, quotas
 from app.web.accounts.export import download
+from app.web.accounts.schemas import Me, NewToken, Proof, TokenIn, TokenOut
 from app.web.auth.dependencies import CurrentAccess, CurrentAccount, drop_cookie
+from app.web.http.schemas import json_answer, problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import PROOFS
-from app.web.submissions.schemas import Me, NewToken, Proof, TokenIn, TokenOut, json_answer, problems
 from app.web.tutor.answer_tasks import release_lost
 
 router = APIRouter(tags=["account"])

@@ -15,13 +15,13 @@ from app.clock import utc_now
 from app.models import AuditEntry
 from app.services import audit
 from app.services.audit import AuditFilter
-from app.web.admin.forms import as_day
 from app.web.admin.pages import admin_page
-from app.web.admin.schemas import EntriesOut, Moment, written
+from app.web.admin.schemas import EntriesOut
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.csv_cells import safe_row
+from app.web.http.forms import as_day
+from app.web.http.schemas import Moment, json_answer, problems, written
 from app.web.http.site import Site, SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["administration"])
 

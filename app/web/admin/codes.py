@@ -10,13 +10,13 @@ from fastapi import APIRouter, Response
 from app.errors import AppError, LimitRefused
 from app.services.plans import codes, plans
 from app.services.plans.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS, Batch, Offer
-from app.web.admin.forms import Form, FormRefused, SentForm, fingerprint
 from app.web.admin.pages import admin_page, done, told
-from app.web.admin.schemas import REASON_LIMIT, BatchesOut, BatchIn, MadeOut, ResetIn, RevokedOut, written
+from app.web.admin.schemas import REASON_LIMIT, BatchesOut, BatchIn, MadeOut, ResetIn, RevokedOut
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.csv_cells import safe_row
+from app.web.http.forms import Form, FormRefused, SentForm, fingerprint
+from app.web.http.schemas import json_answer, problems, written
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["administration"])
 

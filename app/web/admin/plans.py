@@ -8,12 +8,12 @@ from app.errors import EditedMeanwhile, LimitRefused
 from app.models import Rule
 from app.services.plans import plans
 from app.services.plans.plans import LEAST, MOST, PERIODS, Limit, PlanView
-from app.web.admin.forms import Form, FormRefused, SentForm
 from app.web.admin.pages import admin_page, done, told
 from app.web.admin.schemas import REASON_LIMIT, PlanIn, PlanOut, PlansOut, plan_facts
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.forms import Form, FormRefused, SentForm
+from app.web.http.schemas import json_answer, problems
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["administration"])
 

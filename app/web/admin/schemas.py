@@ -1,45 +1,21 @@
 """What administrators send and get over the HTTP API, as the OpenAPI description tells it."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, Field
 
 from app.models import Rule
 from app.services.plans.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS
 from app.services.plans.plans import LEAST, MOST, Limit, PlanView
 from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS
-from app.web.submissions.schemas import QuotaOut
+from app.web.http.schemas import Moment, Strict
+from app.web.plans.schemas import QuotaOut
 
 REASON_LIMIT = 500  # characters
-_YEARS = range(2000, 2200)
 
 
-def _moment(value: object) -> object:
-    """Read a moment. Without a zone it would be a guess, and a number could be seconds as well as milliseconds."""
-    if value is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None or moment.year not in _YEARS:
-        raise PydanticCustomError("moment", "write a moment with its zone, such as 2027-01-31T12:00:00Z")
-    return moment
-
-
-Moment = Annotated[
-    datetime, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"}, mode="validation")
-]
 Reason = Annotated[str, Field(default="", max_length=REASON_LIMIT, description="Why, for the audit log.")]
-
-
-class Strict(BaseModel):
-    """A body in which a key that nobody knows is an error: it would otherwise do nothing, silently."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class MessagesLimitIn(Strict):
@@ -296,8 +272,3 @@ def limits_facts(limits: Mapping[Rule, Limit]) -> dict[str, Any]:
 def plan_facts(plan: PlanView) -> dict[str, Any]:
     """Return a plan as the API has it."""
     return {"name": plan.name, "title": plan.title, **limits_facts(plan.limits)}
-
-
-def written(moment: datetime | None) -> str | None:
-    """Return a moment as the API has it."""
-    return moment.isoformat() if moment else None

@@ -8,12 +8,12 @@ from sqlalchemy.orm import Session
 from app.errors import EditedMeanwhile, LimitRefused
 from app.services.tutor import policy as tutor_policy
 from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS, Policy
-from app.web.admin.forms import FormRefused, SentForm
 from app.web.admin.pages import admin_page, done, told
 from app.web.admin.schemas import REASON_LIMIT, PolicyIn, TutorOut
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.forms import FormRefused, SentForm
+from app.web.http.schemas import json_answer, problems
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["administration"])
 

@@ -22,11 +22,10 @@ from app.web.admin.schemas import (
     UsersOut,
     WholeUserOut,
     limits_facts,
-    written,
 )
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.schemas import json_answer, problems, written
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(prefix="/api/v1/admin/users", tags=["administration"])
 

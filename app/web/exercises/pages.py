@@ -12,7 +12,7 @@ from app.services.exercises import catalogue
 from app.services.submissions import submissions
 from app.services.exercises.catalogue import ExerciseView
 from app.services.exercises.progress import Progress, next_exercise, progress_of
-from app.web.submissions.answer_forms import answer_form
+from app.web.exercises.answer_forms import answer_form
 from app.web.hints.routes import ladder_context
 from app.web.http.markdown import highlight_code, render_markdown
 from app.web.http.site import SiteOfRequest

@@ -14,8 +14,8 @@ from app.services.hints import Hint
 from app.services.tutor.context import last_attempt
 from app.web.auth.dependencies import CurrentAccount, CurrentInstructor, CurrentVisitor
 from app.web.http.markdown import render_markdown
+from app.web.http.schemas import json_answer, problems
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["hints"])
 

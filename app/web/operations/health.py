@@ -10,9 +10,9 @@ from app.services.grading import workers
 from app.web.admin.pages import admin_page
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.problems import Problem, document
+from app.web.http.schemas import json_answer, problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.operations.metrics import in_words
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["health"])
 
@@ -27,7 +27,7 @@ _NOT_READY = Problem(
 @router.get("/admin/health", include_in_schema=False)
 def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
     """Show an administrator what `/readyz` says: who grades, what waits, and whether the walls hold."""
-    site.write_figures()
+    site.write_metrics()
     with site.database.read() as session:
         now, totals = metrics.snapshot(session, site.queue), metrics.totals(session)
     return admin_page(

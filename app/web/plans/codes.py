@@ -10,12 +10,11 @@ from sqlalchemy.orm import Session
 from app.errors import AppError, CodeNotNeeded, CodeRefused, SignUpFirst, TooManyTries
 from app.models import Account, Rule
 from app.services.plans import codes, plans, quotas
-from app.web.admin.forms import SentForm
-from app.web.admin.schemas import Strict, written
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
+from app.web.http.forms import SentForm
+from app.web.http.schemas import Strict, json_answer, problems, written
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import CODES, CODES_FROM, place_of
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["account"])
 

@@ -13,10 +13,11 @@ from app.models import Account, SubmissionKind
 from app.services.submissions import submissions
 from app.services.submissions.submissions import Sending
 from app.web.auth.dependencies import CurrentAccount
+from app.web.http.schemas import json_answer, problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import network_of
 from app.web.limits.stream_limits import CLOSED, limited
-from app.web.submissions.schemas import Accepted, SourceIn, SubmissionOut, json_answer, problems
+from app.web.submissions.schemas import Accepted, SourceIn, SubmissionOut
 from app.web.submissions.verdict_wait import LONGEST_WAIT_S, follow, look, wait_until_graded
 
 log = structlog.get_logger()

@@ -15,9 +15,9 @@ from app.models import Account
 from app.services.submissions import drafts
 from app.services.submissions.drafts import DRAFTS_KEPT, NAME_PATTERN
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
+from app.web.http.schemas import ProblemOut, problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import DRAFTS, FIRST_DRAFTS_FROM, place_of
-from app.web.submissions.schemas import ProblemOut, problems
 
 router = APIRouter()
 

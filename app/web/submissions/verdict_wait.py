@@ -22,6 +22,7 @@ from sqlalchemy.exc import OperationalError
 from app.models import Account
 from app.services.submissions import submissions
 from app.web.http.site import Site
+from app.web.submissions.queue_positions import QueuePositions
 
 LOOK_AGAIN_S = 1.0
 LOOK_AT_LEAST_EVERY_S = 5.0
@@ -50,7 +51,7 @@ async def _look(site: Site, account: Account, submission_id: str) -> State:
 async def _newer(site: Site, account: Account, state: State, *, rung: bool) -> State:
     """Return how things stand after a wait. While the database is away, that is as they stood."""
     try:
-        if not rung and state["state"] == "queued" and (place := await site.places.of(state["id"])):
+        if not rung and state["state"] == "queued" and (place := await site.parts.get(QueuePositions).of(state["id"])):
             return state | {"place": place}
         return await _look(site, account, state["id"])
     except OperationalError as error:

@@ -4,9 +4,8 @@ The words, marks and tones in which a result is told: the same on the page and t
 Every function takes the JSON of a submission (`app.services.submissions.submissions.state_of`), as the API gives it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 Attempt = dict[str, Any]
@@ -175,6 +174,17 @@ def timing(attempt: Attempt) -> str:
     return f"Done in {spent['total']:.0f} ms" + (f": {told}." if told else ".")
 
 
-def utc(moment: str) -> str:
-    """Write an ISO moment for people; a script turns it into the reader's own time where it can."""
-    return datetime.fromisoformat(moment).strftime("%d %b %Y, %H:%M UTC")
+TEMPLATE_WORDS: Mapping[str, Callable[..., object]] = {
+    "check_message": check_message,
+    "first_failure": first_failure,
+    "headline": headline,
+    "named": named,
+    "past_look": past_look,
+    "progress_look": progress_look,
+    "shown_mix_up": shown_mix_up,
+    "status_look": status_look,
+    "summary": summary,
+    "timing": timing,
+    "tone": tone,
+}
+"""What templates call, by name."""

@@ -21,12 +21,14 @@ from app.services.tutor import ledger
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
 from app.web.http.markdown import render_reply
 from app.web.http.problems import from_app_error, problem_facts
+from app.web.http.schemas import json_answer, problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import GUESTS_MESSAGES, place_of
 from app.web.limits.render_budget import begin_page
 from app.web.limits.stream_limits import CLOSED, limited
-from app.web.submissions.schemas import QuotaOut, SourceOut, json_answer, problems
-from app.web.tutor.answer_tasks import Answering, Told, failure
+from app.web.plans.schemas import QuotaOut
+from app.web.tutor.answer_tasks import AnswerDesk, Answering, Told, failure
+from app.web.tutor.schemas import SourceOut
 
 router = APIRouter(tags=["tutor"])
 
@@ -75,7 +77,7 @@ async def post_question(
     end one event `answer` with what is returned otherwise, or `problem` with a problem document.
     """
     _refuse_crowd(site, request, account)
-    reservation, answering = await site.desk.ask(
+    reservation, answering = await site.parts.get(AnswerDesk).ask(
         account, exercise_id, text=body.text, client_message_id=body.client_message_id
     )
     if answering is None and reservation.under_way:
@@ -138,7 +140,7 @@ async def post_message(
 ) -> Response:
     """Ask from the page: the answer is followed there, or waited for without JavaScript."""
     _refuse_crowd(site, request, visitor.account)
-    reservation, answering = await site.desk.ask(
+    reservation, answering = await site.parts.get(AnswerDesk).ask(
         visitor.account, exercise_id, text=text, client_message_id=client_message_id
     )
     if request.headers.get("hx-request") != "true":
@@ -181,7 +183,7 @@ async def get_message_events(
     site: SiteOfRequest, request: Request, account: CurrentAccount, message_id: str
 ) -> AsyncGenerator[ServerSentEvent]:
     """Stream an answer as HTML; `end` tells the browser not to connect again."""
-    answering = site.desk.running(message_id)
+    answering = site.parts.get(AnswerDesk).running(message_id)
     if answering is not None:
         async with aclosing(limited(site.streams, request, account.id, answering.follow())) as all_told:
             async for told in all_told:
