@@ -38,6 +38,7 @@ from app.web.http import problems
 from app.web.http.guards import Guards
 from app.web.http.problems import Problem
 from app.web.http.request_log import Access
+from app.web.http.schemas import AsciiJson
 from app.web.http.site import Site
 from app.web.http.templates import STATIC, Pages
 from app.web.limits.rate_limits import Rates
@@ -92,6 +93,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # the usual pages come from a CDN with inline scripts; ours is app.web.operations.api_reference
         redoc_url=None,
         lifespan=_lifespan,
+        default_response_class=AsciiJson,
     )
     app.state.site = site
     problems.install(app, site.pages)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, CursorResult, or_, select, update
+from sqlalchemy import ColumnElement, CursorResult, exists, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
@@ -227,9 +227,9 @@ def access_of_stranger(session: Session, raw: str) -> Access | None:
     if not _GUEST_SECRET.fullmatch(raw):
         return None
     guest = guest_without_row(raw)
-    known = select(BrowserSession.id).where(BrowserSession.token_hash == hashed(raw))
-    taken = select(Account.id).where(Account.id == guest.id)
-    if session.scalar(known) is not None or session.scalar(taken) is not None:
+    known = exists().where(BrowserSession.token_hash == hashed(raw))
+    taken = exists().where(Account.id == guest.id)
+    if session.scalar(select(or_(known, taken))):
         return None
     return Access(account=guest)
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Response
-from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 _YEARS = range(2000, 2200)
@@ -28,6 +28,30 @@ def _moment(value: object) -> object:
 Moment = Annotated[
     datetime, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"}, mode="validation")
 ]
+
+
+MomentOut = Annotated[
+    datetime,
+    PlainSerializer(datetime.isoformat, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""A moment in an answer, with its zone: `2027-01-31T12:00:00+00:00`."""
+
+
+class AsciiJson(JSONResponse):
+    """
+    JSON in ASCII, which no cache keeps. The answer of every call that returns a model.
+
+    What a student's code printed is in some, and may hold half a surrogate pair, which UTF-8 can't.
+    """
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Add ours to the headers."""
+        super().init_headers({"Cache-Control": "no-store", **(headers or {})})
+
+    def render(self, content: object) -> bytes:
+        """Write JSON. Raises ValueError: there is a number in it that JSON does not have."""
+        return json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
 
 
 class Strict(BaseModel):
@@ -62,20 +86,6 @@ _MEANINGS = {
     502: "The tutor gave no whole answer; the message is not charged.",
     503: "The site is busy or not ready: nothing was stored. `Retry-After` says when to come back.",
 }
-
-
-def json_answer(data: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """
-    Answer with JSON, in ASCII.
-
-    What a student's code printed is in it, and may hold half a surrogate pair, which UTF-8 can't.
-    """
-    return Response(
-        json.dumps(data, ensure_ascii=True, allow_nan=False),
-        status_code=status,
-        media_type="application/json",
-        headers={"Cache-Control": "no-store", **(headers or {})},
-    )
 
 
 def written(moment: datetime | None) -> str | None:

@@ -1,8 +1,13 @@
 """What goes over the HTTP API, as the OpenAPI description tells it."""
 
-from typing import Literal
+from typing import Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.models import SubmissionKind
+from app.services.submissions.submissions import SubmissionPhase, SubmissionState
+from app.web.http.schemas import MomentOut
+from graders.report import CheckStatus, Verdict
 
 
 class SourceIn(BaseModel):
@@ -17,8 +22,10 @@ class SourceIn(BaseModel):
 class Accepted(BaseModel):
     """A submission that is stored, and will be graded whatever happens."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
-    state: Literal["queued", "running", "graded"]
+    state: SubmissionPhase
 
 
 class CheckOut(BaseModel):
@@ -26,7 +33,7 @@ class CheckOut(BaseModel):
 
     id: str
     title: str
-    status: Literal["passed", "failed", "not_run"]
+    status: CheckStatus
     message: str
 
 
@@ -71,23 +78,11 @@ class SubmissionOut(BaseModel):
     id: str
     exercise: str
     version: int
-    kind: Literal["check", "run"]
-    created_at: str
-    state: Literal["queued", "running", "graded"]
+    kind: SubmissionKind
+    created_at: MomentOut
+    state: SubmissionPhase
     place: int | None = Field(default=None, description="In the queue; 1 is next. Only while queued.")
-    verdict: (
-        Literal[
-            "passed",
-            "failed",
-            "error",
-            "time_limit",
-            "memory_limit",
-            "output_limit",
-            "crashed",
-            "grader_fault",
-        ]
-        | None
-    ) = None
+    verdict: Verdict | None = None
     checks: list[CheckOut] = Field(default=[], description="Empty for a run.")
     misconception: MisconceptionOut | None = None
     error: ErrorOut | None = None
@@ -98,3 +93,13 @@ class SubmissionOut(BaseModel):
     timing_ms: TimingOut | None = None
     seed: str = ""
     note: str = Field(default="", description="One sentence about the verdict itself, such as which limit.")
+
+    @classmethod
+    def of(cls, state: SubmissionState) -> Self:
+        """Return a state as the API has it: the report's parts stand beside what is known of any submission."""
+        known = {name: getattr(state, name) for name in ("id", "exercise", "version", "kind", "created_at", "state")}
+        if state.report is not None:
+            known = vars(state.report) | known
+        elif state.state is SubmissionPhase.QUEUED:
+            known["place"] = state.queue_position
+        return cls.model_validate(known, from_attributes=True)
