@@ -37,4 +37,4 @@ def test_page_shows_what_the_schemas_say(client: TestClient) -> None:
     page = re.sub(r"\s+", " ", client.get("/api/docs", headers=BROWSER).text)
     assert "At most 2000 characters." in page
     assert "A whole number, or null. null is unlimited." in page
-    assert "One of “student”, “instructor”, “admin”. " in page
+    assert "One of “student”, “instructor”, “admin”." in page
