@@ -62,7 +62,7 @@ def count_in(session: Session, account: Account, *, kind: SubmissionKind, source
     """
     if not account.is_limited:
         return
-    usage = usage_of(session, account, counted=[STORED])
+    usage = usage_of(session, account, counted=[STORED], at=utc_now())
     _refuse_haste(usage)
     if kind is SubmissionKind.RUN:
         _refuse_runs(usage, most=allowed.runs_per_minute)

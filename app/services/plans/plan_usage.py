@@ -80,16 +80,30 @@ class PlanUsage:
         return Quota(limit, number, resets_at, plan=self.plan.title)
 
 
-def usage_of(session: Session, account: Account, *, counted: Sequence[str] = (Rule.TUTOR_MESSAGES,)) -> PlanUsage:
-    """Return how an account stands, which may be a guest's without a row. `counted`: of what, beside submissions."""
-    return usage_of_all(session, [account], counted=counted)[account.id]
+def usage_of(
+    session: Session, account: Account, *, counted: Sequence[str] = (Rule.TUTOR_MESSAGES,), at: datetime | None = None
+) -> PlanUsage:
+    """
+    Return how an account stands, which may be a guest's without a row.
+
+    Args:
+        session: to read with.
+        account: whose plan.
+        counted: of what, beside submissions.
+        at: the moment; now, unless it is given.
+    """
+    return usage_of_all(session, [account], counted=counted, at=at)[account.id]
 
 
 def usage_of_all(
-    session: Session, accounts: Iterable[Account], *, counted: Sequence[str] = (Rule.TUTOR_MESSAGES,)
+    session: Session,
+    accounts: Iterable[Account],
+    *,
+    counted: Sequence[str] = (Rule.TUTOR_MESSAGES,),
+    at: datetime | None = None,
 ) -> dict[str, PlanUsage]:
     """Return how several accounts stand, by their ids."""
-    asked, now = list(accounts), utc_now()
+    asked, now = list(accounts), at or utc_now()
     ids = [one.id for one in asked]
     parts = [
         _current_plans(ids, now),
