@@ -31,6 +31,10 @@ class LayerResult:
     state: str  # holds | missing | not needed
     why: str = ""
 
+    def to_json(self) -> dict[str, str]:
+        """The result as people read it who watch a site, and as the database keeps it."""
+        return {"wall": self.wall, "deed": self.action, "state": self.state, "why": self.why}
+
 
 _PAIRS = """
 import socket

@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -42,7 +41,7 @@ def try_walls(args: argparse.Namespace) -> int:
     except GraderFault as fault:
         sys.stderr.write(f"No run could be started: {fault}\n")
         return FAULT
-    print(json.dumps([asdict(one) for one in findings], indent=1)) if args.json else _show(findings)
+    print(json.dumps([one.to_json() for one in findings], indent=1)) if args.json else _show(findings)
     return NOT_SAFE if required_missing(findings) else 0
 
 

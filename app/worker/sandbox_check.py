@@ -1,6 +1,5 @@
 """Checking the sandbox before the first student's code runs, and refusing to go on where a layer fails."""
 
-from dataclasses import asdict
 from threading import Lock
 from typing import Any
 
@@ -51,4 +50,4 @@ class SandboxCheck:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the findings as the database keeps them; none before the self-test ran."""
-        return [asdict(one) for one in self._findings or []]
+        return [one.to_json() for one in self._findings or []]

@@ -62,7 +62,7 @@ def test_machine_without_landlock_serves_its_owner_with_unsafe(tmp_path: Path, s
         client.get("/exercises/token-and-position-embeddings")  # makes a guest
         sent = client.post("/api/v1/exercises/token-and-position-embeddings/submissions", json={"source": solution})
         report = client.get(f"/api/v1/submissions/{sent.json()['id']}?wait=60").json()
-        walls = {(one["wall"], one["action"]): one["state"] for one in client.get("/readyz").json()["walls"]}
+        walls = {(one["wall"], one["deed"]): one["state"] for one in client.get("/readyz").json()["walls"]}
     assert report["verdict"] == "passed"
     assert walls["Landlock", "list the root folder"] == "missing"
     assert walls["seccomp", "open a socket"] == "holds"
@@ -87,7 +87,7 @@ def test_container_with_dockers_profile_has_all_walls_but_namespaces() -> None:
     """What Docker's default profile refuses, no required wall needs."""
     ended = on('"docker"', "sandbox", "--json")
     assert ended.returncode == 0, ended.stderr
-    states = {(one["wall"], one["action"]): one["state"] for one in json.loads(ended.stdout)}
+    states = {(one["wall"], one["deed"]): one["state"] for one in json.loads(ended.stdout)}
     assert {wall for (wall, _), state in states.items() if state != "holds"} <= {"namespaces", "user"}
     assert states["namespaces", "be in the machine's process namespace"] == "not needed"
 

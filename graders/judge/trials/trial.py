@@ -14,6 +14,7 @@ from graders.faults import MAX_AUTHOR_FAULTS, AuthorFault
 from graders.judge.feedback.explanations import explain
 from graders.judge.trials import block
 from graders.judge.trials.block import Block
+from graders.judge.trials.call_faults import is_of_a_call
 from graders.judge.trials.expressions import FILE, evaluated
 from graders.judge.trials.inputs import spoilt_input
 from graders.judge.trials.predicates import predicate_names
@@ -30,11 +31,6 @@ from graders.student.probe import ProbeTimeLimit
 from graders.task import Output, Task
 
 TIME_LIMIT = ProbeTimeLimit.__name__
-_LOOKED_AT = 500  # of a message, so that no pattern can be made slow
-_UNCALLABLE = (
-    ("TypeError", re.compile(r"^[\w.<>]+\(\) (takes|missing|got an unexpected keyword|got multiple values)")),
-    ("NotImplementedError", re.compile(r"is missing the required \"forward\" function")),
-)
 _NOT_THERE = "What this looks at could not be made, so it was not tried."
 
 
@@ -69,17 +65,6 @@ def probe_targets(probe: str) -> frozenset[str]:
         return frozenset().union(*map(assigned, ast.parse(probe).body))
     except SyntaxError:
         return frozenset()  # told where it is run
-
-
-def _is_of_a_call(fault: Fault) -> bool:
-    """
-    Could what a class or function of the student's is called with not be taken?
-
-    No line of the student's has run then, and yet it is their parameters, or the lack of a method, that do not fit.
-    """
-    return fault.builtin and any(
-        fault.type == kind and pattern.search(fault.message[:_LOOKED_AT]) for kind, pattern in _UNCALLABLE
-    )
 
 
 @dataclass
@@ -232,7 +217,7 @@ class Trial:
         fault = self.observation.probed.get(name)
         if fault is None or (fault.line is None and (self.stopped or fault.type == "NameError")):
             return not_run(_NOT_THERE)
-        if fault.type != TIME_LIMIT and fault.line is None and not _is_of_a_call(fault):
+        if fault.type != TIME_LIMIT and fault.line is None and not is_of_a_call(fault):
             # the author's own line: it is told in the author's words
             return failed(self._authors_words(name))
         return failed(self._use_stopped(fault))
