@@ -22,6 +22,7 @@ from app.errors import AppError
 from app.main import create_app
 from app.services.accounts.authentication import has_admin
 from app.settings import Settings
+from app.web.accounts.bootstrap_admin import BootstrapAdmin
 from app.web.http.site import Site
 from app.web.limits.connection_limits import BoundedProtocol, raise_descriptor_limit
 from app.worker import REFUSED, Supervisor, run_worker
@@ -231,4 +232,4 @@ def first_admin_link(site: Site) -> str | None:
     with site.database.read() as session:
         if has_admin(session):
             return None
-    return f"{site.settings.site_url}/first-admin/{site.opening.open()}"
+    return f"{site.settings.site_url}/first-admin/{site.parts.get(BootstrapAdmin).open()}"

@@ -92,7 +92,13 @@ def hints_of(session: Session, *, account: Account, exercise_id: str, report: Ma
     Raises:
         NotFound: there is no such exercise.
     """
-    version = current_version(session, exercise_id)
+    return hints_of_version(session, account=account, version=current_version(session, exercise_id), report=report)
+
+
+def hints_of_version(
+    session: Session, *, account: Account, version: ExerciseVersion, report: Mapping[str, Any] | None
+) -> HintState:
+    """Return the same of a version that was read before."""
     texts = _texts(version)
     total = sorted(_opened(session, account, version.id) & set(range(1, len(texts) + 1)))
     closed = [number for number in range(1, len(texts) + 1) if number not in total]

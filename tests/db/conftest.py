@@ -130,10 +130,10 @@ def send(database: Database, queue: GradingQueue, account: Account, version: Exe
 
     def send_one(source: str = "table = 1", **wishes: object) -> Submission:
         if "network" in wishes:
-            wishes["sending"] = SubmissionOrigin(network=str(wishes.pop("network")))
+            wishes["origin"] = SubmissionOrigin(network=str(wishes.pop("network")))
         wishes = {"account": account, "exercise_id": EXERCISE, "queue": queue} | wishes
         with database.write() as session:
-            return submit(session, source=source, **wishes)  # type: ignore[arg-type]
+            return submit(session, source=source, **wishes).submission  # type: ignore[arg-type]
 
     return send_one
 

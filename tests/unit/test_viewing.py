@@ -3,7 +3,7 @@
 import pytest
 
 from app.web.accounts.browser_names import browser_name
-from app.web.http.forms import local
+from app.web.http.form_pages import local
 
 
 @pytest.mark.parametrize("path", ["/", "/account", "/exercises/a?b=c#d"])

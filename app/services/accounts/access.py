@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from hashlib import sha256
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import ColumnElement, exists, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
@@ -224,9 +224,9 @@ def access_of_stranger(session: Session, raw: str) -> Access | None:
     if not _GUEST_SECRET.fullmatch(raw):
         return None
     guest = guest_without_row(raw)
-    known = select(BrowserSession.id).where(BrowserSession.token_hash == hashed(raw))
-    taken = select(Account.id).where(Account.id == guest.id)
-    if session.scalar(known) is not None or session.scalar(taken) is not None:
+    known = exists().where(BrowserSession.token_hash == hashed(raw))
+    taken = exists().where(Account.id == guest.id)
+    if session.scalar(select(or_(known, taken))):
         return None
     return Access(account=guest)
 

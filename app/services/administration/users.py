@@ -1,6 +1,6 @@
 """Users as administrators see them: finding one, all about one, their role, and blocking them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,6 @@ from app.models import (
     ApiToken,
     BrowserSession,
     Grant,
-    LimitOverride,
     Role,
     Rule,
     Submission,
@@ -26,7 +25,8 @@ from app.models import (
 )
 from app.services import audit
 from app.services.administration.near_limit import current_plans
-from app.services.plans import plans, quotas
+from app.services.plans import plans
+from app.services.plans.plan_usage import usage_of, usage_of_all
 from app.services.plans.plans import CurrentPlan, Limit
 from app.services.plans.quotas import Quota
 
@@ -58,6 +58,12 @@ class UserRow:
     account: Account
     current_plan: CurrentPlan
     quota: Quota
+    """Of tutor messages."""
+
+    @property
+    def quotas(self) -> dict[Rule, Quota]:
+        """What is limited, by rule."""
+        return {Rule.TUTOR_MESSAGES: self.quota}
 
 
 @dataclass(frozen=True)
@@ -76,9 +82,9 @@ class UserDetail:
     current_plan: CurrentPlan
     quota: Quota
     """Of tutor messages."""
-    limits: dict[Rule, Limit]
+    limits: Mapping[Rule, Limit]
     """What binds the account now."""
-    overrides: dict[Rule, Limit]
+    overrides: Mapping[Rule, Limit]
     history: Sequence[AccountPlan]
     """Plans, the newest first."""
     grants: Sequence[Grant]
@@ -86,6 +92,11 @@ class UserDetail:
     submissions: int
     active_at: datetime | None
     """When the account last sent or asked something, or signed in."""
+
+    @property
+    def quotas(self) -> dict[Rule, Quota]:
+        """What is limited, by rule."""
+        return {Rule.TUTOR_MESSAGES: self.quota}
 
     def to_json(self) -> dict[str, Any]:
         """Return what administrators change: where this is the same, they see the same."""
@@ -110,7 +121,8 @@ def search(
     matching = _matching(filters)
     total = session.scalar(select(func.count()).select_from(matching.subquery())) or 0
     accounts = session.scalars(matching.order_by(*sorting[order]).limit(limit).offset(offset)).all()
-    rows = [UserRow(one, plans.plan_of(session, one.id), quotas.quota_of(session, one)) for one in accounts]
+    usages = usage_of_all(session, accounts)
+    rows = [UserRow(one, usages[one.id].plan, usages[one.id].tutor_messages) for one in accounts]
     return UserPage(rows, total)
 
 
@@ -139,15 +151,15 @@ def locked(session: Session, name: str) -> Account:
 
 def detail(session: Session, account: Account) -> UserDetail:
     """Return all about an account."""
-    overrides = session.scalars(select(LimitOverride).where(LimitOverride.account_id == account.id))
+    usage = usage_of(session, account)
     history = select(AccountPlan).where(AccountPlan.account_id == account.id)
     grants = select(Grant).where(Grant.account_id == account.id)
     return UserDetail(
         account=account,
-        current_plan=plans.plan_of(session, account.id),
-        quota=quotas.quota_of(session, account),
-        limits={rule: plans.limit_of(session, account, rule) for rule in Rule},
-        overrides={one.rule: Limit(one.rule, one.amount, one.period, one.fair_use_per_day) for one in overrides},
+        current_plan=usage.plan,
+        quota=usage.tutor_messages,
+        limits=usage.limits,
+        overrides=usage.overrides,
         history=session.scalars(history.order_by(AccountPlan.starts_at.desc(), AccountPlan.id)).all(),
         grants=session.scalars(grants.order_by(Grant.created_at.desc(), Grant.id)).all(),
         submissions=session.scalar(select(func.count()).where(Submission.account_id == account.id)) or 0,
@@ -255,15 +267,14 @@ def _plain(text: str) -> str:
 
 
 def _active_at(session: Session, account_id: str) -> datetime | None:
-    latest = (
-        session.scalar(select(func.max(moment)).where(owner == account_id))
-        for moment, owner in (
-            (Submission.created_at, Submission.account_id),
-            (TutorMessage.reserved_at, TutorMessage.account_id),
-            (BrowserSession.created_at, BrowserSession.account_id),
-        )
+    moments = (
+        (Submission.created_at, Submission.account_id),
+        (TutorMessage.reserved_at, TutorMessage.account_id),
+        (BrowserSession.created_at, BrowserSession.account_id),
     )
-    return max((moment for moment in latest if moment is not None), default=None)
+    latest = (select(func.max(moment)).where(owner == account_id).scalar_subquery() for moment, owner in moments)
+    found = session.execute(select(*latest)).one()
+    return max((moment for moment in found if moment is not None), default=None)
 
 
 def _refuse_own(account: Account, by: Account | None) -> None:

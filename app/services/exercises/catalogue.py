@@ -39,6 +39,7 @@ class Current:
 
     version_id: str
     kind: ExerciseKind
+    number: int
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,16 @@ class LessonView:
     course_title: str
     course_summary: str
     exercises: tuple[ExerciseView, ...]
+
+
+def _said(key: str) -> ColumnElement[str]:
+    """Select one text out of the content, which is large as a whole."""
+    text: ColumnElement[str] = type_coerce(ExerciseVersion.content, JSON)[key].as_string()
+    return text
+
+
+CURRENT = (ExerciseVersion.id, _said("kind"), ExerciseVersion.number)
+"""The columns of which `current_of` makes a value."""
 
 
 def import_course(session: Session, course: authoring.CourseContent) -> ImportSummary:
@@ -93,8 +104,8 @@ def list_lessons(session: Session) -> list[LessonView]:
     return [_lesson_view(lesson, course, listed) for lesson, course in rows]
 
 
-def lesson_of(session: Session, exercise_id: str) -> LessonView | None:
-    """Return the lesson that an exercise belongs to; None if no course has it any more."""
+def lesson_of(session: Session, exercise_id: str, *, listed: list[ExerciseView] | None = None) -> LessonView | None:
+    """Return the lesson of an exercise; None if no course has it any more. `listed`: the outline, if it is known."""
     found = session.execute(
         select(Lesson, Course)
         .join(Course, Course.id == Lesson.course_id)
@@ -104,7 +115,7 @@ def lesson_of(session: Session, exercise_id: str) -> LessonView | None:
     if found is None:
         return None
     lesson, course = found
-    return _lesson_view(lesson, course, outline(session))
+    return _lesson_view(lesson, course, outline(session) if listed is None else listed)
 
 
 def outline(session: Session) -> list[ExerciseView]:
@@ -130,13 +141,18 @@ def current(session: Session, exercise_id: str) -> Current:
         NotFound: there is no such exercise.
     """
     found = session.execute(
-        select(ExerciseVersion.id, _said("kind"))
+        select(*CURRENT)
         .join(Exercise, Exercise.current_version_id == ExerciseVersion.id)
         .where(Exercise.id == exercise_id)
     ).one_or_none()
     if found is None:
         raise NotFound(what="exercise", name=exercise_id)
-    return Current(version_id=found[0], kind=_kind(found[1]))
+    return current_of(*found)
+
+
+def current_of(version_id: str, kind: str | None, number: int) -> Current:
+    """Make a value of the columns `CURRENT`."""
+    return Current(version_id=version_id, kind=_kind(kind), number=number)
 
 
 def current_version(session: Session, exercise_id: str) -> ExerciseVersion:
@@ -205,12 +221,6 @@ def _store_version(session: Session, row: Exercise, exercise: authoring.CodeExer
     session.flush()
     row.current_version_id = version.id
     return is_new
-
-
-def _said(key: str) -> ColumnElement[str]:
-    """Select one text out of the content, which is large as a whole."""
-    text: ColumnElement[str] = type_coerce(ExerciseVersion.content, JSON)[key].as_string()
-    return text
 
 
 def _kind(said: str | None) -> ExerciseKind:

@@ -63,11 +63,17 @@ class ProcrastinateQueue(JobTable):
         self._every_s = {_RESCUE: max(1, round(rescue_every_s)), _DELETE_OLD: DELETE_OLD_EVERY_S}
 
     def enqueue(
-        self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE, network: str | None = None
+        self,
+        session: Session,
+        submission: Submission,
+        *,
+        kind: JobKind = JobKind.LIVE,
+        network: str | None = None,
+        is_guest: bool | None = None,
     ) -> None:
         """Defer the job with its priority, and have procrastinate too move back those that go after it."""
         tables = JobTables(session)
-        job = new_job(session, submission, kind=kind, now=self._clock(), network=network)
+        job = new_job(session, submission, kind=kind, now=self._clock(), network=network, is_guest=is_guest)
         moved = self._prioritise(session, job, account=submission.account_id)
         # Procrastinate's rows first, as whoever claims a job has it: so neither waits for the other.
         tables.prioritise(

@@ -32,8 +32,8 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, delete, func, literal, or_, select, text, tuple_, update
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import ColumnElement, delete, func, or_, select, text, tuple_, update
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from app.clock import Clock, utc_now
 from app.errors import GuestsQueueFull, LeaseLost, QueueFull, TooManyWaiting
@@ -82,9 +82,24 @@ class GradingQueue(Protocol):
         """Raise QueueFull, GuestsQueueFull or TooManyWaiting if one more live submission would be too many."""
 
     def enqueue(
-        self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE, network: str | None = None
+        self,
+        session: Session,
+        submission: Submission,
+        *,
+        kind: JobKind = JobKind.LIVE,
+        network: str | None = None,
+        is_guest: bool | None = None,
     ) -> None:
-        """Add a job for a submission that is stored in the same transaction; `network` is a hash of its sender's."""
+        """
+        Add a job for a submission that is stored in the same transaction.
+
+        Args:
+            session: of the transaction.
+            submission: what is to be graded.
+            kind: whether somebody waits for it.
+            network: a hash of its sender's.
+            is_guest: whether its sender is a guest; looked up unless it is given.
+        """
 
     def claim(self, session: Session, *, owner: str, guests: bool = True) -> Lease | None:
         """Take the next job, or return None when there is none. `guests`: whether it may be a guest's."""
@@ -131,21 +146,22 @@ class JobTable:
 
     def check_room(self, session: Session, account: Account, *, network: str | None = None) -> None:
         """Count and compare. On PostgreSQL two who are signed in may both fit concurrently: no harm done."""
-        depth = self.depth(session)
+        waiting = (Job.state == JobState.QUEUED, Job.kind == JobKind.LIVE)
+        guests = func.count().filter(Job.is_guest)
+        here = func.count().filter(Job.is_guest, Job.network == (network or account.id))
+        if account.role is Role.GUEST:
+            take_turns(session, "guests")
+        depth, of_guests, of_network = session.execute(select(func.count(), guests, here).where(*waiting)).one()
         if depth >= self._limit:
             raise QueueFull(depth=depth, retry_after_s=RETRY_AFTER_S)
         if account.role is Role.GUEST:
-            take_turns(session, "guests")
-            self._check_guests(session, network or account.id)
+            self._check_guests(of_guests, of_network)
 
-    def _check_guests(self, session: Session, network: str) -> None:
-        waiting = (Job.state == JobState.QUEUED, Job.kind == JobKind.LIVE, Job.is_guest)
-        here = session.scalar(select(func.count()).where(*waiting, Job.network == network)) or 0
-        if here >= GUESTS_OF_NETWORK:
-            raise TooManyWaiting(waiting=here, limit=GUESTS_OF_NETWORK, retry_after_s=RETRY_AFTER_S)
-        depth = session.scalar(select(func.count()).where(*waiting)) or 0
-        if depth >= ceil(self._limit / GUESTS_SHARE):
-            raise GuestsQueueFull(depth=depth, retry_after_s=RETRY_AFTER_S)
+    def _check_guests(self, of_guests: int, of_network: int) -> None:
+        if of_network >= GUESTS_OF_NETWORK:
+            raise TooManyWaiting(waiting=of_network, limit=GUESTS_OF_NETWORK, retry_after_s=RETRY_AFTER_S)
+        if of_guests >= ceil(self._limit / GUESTS_SHARE):
+            raise GuestsQueueFull(depth=of_guests, retry_after_s=RETRY_AFTER_S)
 
     def _prioritise(self, session: Session, job: Job, *, account: str) -> list[Moved]:
         """Give a new job its priority in the order of its network; return the jobs that have to move back for it."""
@@ -177,13 +193,16 @@ class JobTable:
             )
 
     def position(self, session: Session, submission_id: str) -> int | None:
-        """Count what stands before it in the order of the queue."""
-        job = session.get(Job, submission_id)
-        if job is None or job.state != JobState.QUEUED:
-            return None
-        own = tuple_(*(literal(getattr(job, column.key), column.type) for column in self.order))
-        before = select(func.count()).where(Job.state == JobState.QUEUED, tuple_(*self.order) < own)
-        return (session.scalar(before) or 0) + 1
+        """Count what stands up to it in the order of the queue."""
+        own = aliased(Job)
+        up_to = tuple_(*self.order) <= tuple_(*(getattr(own, column.key) for column in self.order))
+        counted = (
+            select(func.count())
+            .select_from(own)
+            .join(Job, up_to)
+            .where(own.submission_id == submission_id, own.state == JobState.QUEUED, Job.state == JobState.QUEUED)
+        )
+        return session.scalar(counted) or None
 
     def positions(self, session: Session) -> dict[str, int]:
         """Read the queue from its head."""
@@ -207,10 +226,16 @@ class LeaseQueue(JobTable):
     order = (Job.kind, Job.priority, Job.enqueued_at, Job.submission_id)
 
     def enqueue(
-        self, session: Session, submission: Submission, *, kind: JobKind = JobKind.LIVE, network: str | None = None
+        self,
+        session: Session,
+        submission: Submission,
+        *,
+        kind: JobKind = JobKind.LIVE,
+        network: str | None = None,
+        is_guest: bool | None = None,
     ) -> None:
         """Add the job with its priority."""
-        job = new_job(session, submission, kind=kind, now=self._clock(), network=network)
+        job = new_job(session, submission, kind=kind, now=self._clock(), network=network, is_guest=is_guest)
         self._move(session, self._prioritise(session, job, account=submission.account_id))
         session.add(job)
         session.flush()
@@ -276,15 +301,25 @@ class LeaseQueue(JobTable):
         )
 
 
-def new_job(session: Session, submission: Submission, *, kind: JobKind, now: datetime, network: str | None) -> Job:
+def new_job(
+    session: Session,
+    submission: Submission,
+    *,
+    kind: JobKind,
+    now: datetime,
+    network: str | None,
+    is_guest: bool | None = None,
+) -> Job:
     """Return a job that has no priority yet. Where the network is not known, the account stands for it."""
-    role = session.scalar(select(Account.role).where(Account.id == submission.account_id))
+    if is_guest is None:
+        role = session.scalar(select(Account.role).where(Account.id == submission.account_id))
+        is_guest = role is Role.GUEST
     return Job(
         submission_id=submission.id,
         kind=kind,
         priority=0,
         network=network or submission.account_id,
-        is_guest=role is Role.GUEST,
+        is_guest=is_guest,
         state=JobState.QUEUED,
         tries=0,
         enqueued_at=now,

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
 from app.errors import StorageSpent, TooManyChecks, TooManyRuns
 from app.models import Account, Period, Role, Submission, SubmissionKind
 from app.services.plans import quotas
+from app.services.plans.plan_usage import PlanUsage, usage_of
 from app.settings import Settings
 
 STORED = "stored_bytes"
@@ -61,10 +62,12 @@ def count_in(session: Session, account: Account, *, kind: SubmissionKind, source
     """
     if not account.is_limited:
         return
-    _refuse_haste(session, account)
+    usage = usage_of(session, account, counted=[STORED], at=utc_now())
+    _refuse_haste(usage)
     if kind is SubmissionKind.RUN:
-        _refuse_runs(session, account, most=allowed.runs_per_minute)
-    _store(session, account, len(source.encode()), allowed=allowed)
+        _refuse_runs(usage, most=allowed.runs_per_minute)
+    today = usage.used.get((STORED, quotas.key_of(Period.DAY, usage.at)), 0)
+    _store(session, account, len(source.encode()), stored_bytes=today, allowed=allowed)
 
 
 def count_growth(session: Session, account: Account, *, size_bytes: int, allowed: Allowances) -> None:
@@ -75,16 +78,17 @@ def count_growth(session: Session, account: Account, *, size_bytes: int, allowed
         StorageSpent: the account has had as much stored today as it may.
     """
     if account.is_limited and size_bytes > 0:
-        _store(session, account, size_bytes, allowed=allowed)
+        today = quotas.used_in(session, account.id, STORED, quotas.key_of(Period.DAY, utc_now()))
+        _store(session, account, size_bytes, stored_bytes=today, allowed=allowed)
 
 
-def _store(session: Session, account: Account, size_bytes: int, *, allowed: Allowances) -> None:
+def _store(session: Session, account: Account, size_bytes: int, *, stored_bytes: int, allowed: Allowances) -> None:
+    """Count some bytes on top of those of today. Raises StorageSpent."""
     now, mib = utc_now(), allowed.mib_per_day(account)
-    day = quotas.key_of(Period.DAY, now)
-    if quotas.used_in(session, account.id, STORED, day) + size_bytes > mib * _MIB:
+    if stored_bytes + size_bytes > mib * _MIB:
         free_at = quotas.end_of(Period.DAY, now) or now
         raise StorageSpent(mib=mib, wait=_hours(free_at - now), free_at=free_at, retry_after_s=_seconds(free_at - now))
-    quotas.add(session, account.id, STORED, day, number=size_bytes)
+    quotas.add(session, account.id, STORED, quotas.key_of(Period.DAY, now), number=size_bytes)
 
 
 def count_out(session: Session, submission_id: str, size_bytes: int) -> None:
@@ -96,25 +100,19 @@ def count_out(session: Session, submission_id: str, size_bytes: int) -> None:
         quotas.add(session, account_id, STORED, quotas.key_of(Period.DAY, utc_now()), number=size_bytes)
 
 
-def _refuse_haste(session: Session, account: Account) -> None:
+def _refuse_haste(usage: PlanUsage) -> None:
     """Let no program that has run wild send more than the plan allows. Raises TooManyChecks."""
-    quota = quotas.checks_left(session, account)
+    quota = usage.checks
     if quota.left == 0:
         wait_s = _seconds(quota.resets_at - utc_now()) if quota.resets_at else 60
         fields = {"rule": quota.limit.rule.value, "limit": quota.limit.amount, "used": quota.used, "plan": quota.plan}
         raise TooManyChecks(**fields, resets_at=quota.resets_at, retry_after_s=wait_s)
 
 
-def _refuse_runs(session: Session, account: Account, *, most: int) -> None:
-    now = utc_now()
-    sent = select(func.count(), func.min(Submission.created_at)).where(
-        Submission.account_id == account.id,
-        Submission.kind == SubmissionKind.RUN,
-        Submission.created_at > now - _MINUTE,
-    )
-    number, first = session.execute(sent).one()
+def _refuse_runs(usage: PlanUsage, *, most: int) -> None:
+    number, first = usage.sent.get(SubmissionKind.RUN, (0, usage.at))
     if number >= most:
-        raise TooManyRuns(limit=most, retry_after_s=_seconds(first + _MINUTE - now))
+        raise TooManyRuns(limit=most, retry_after_s=_seconds(first + _MINUTE - usage.at))
 
 
 def _seconds(span: timedelta) -> int:

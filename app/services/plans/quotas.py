@@ -13,6 +13,7 @@ All counters of an account are locked in one order before the first is changed, 
 gives back could each wait for the other.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,13 +23,12 @@ from sqlalchemy.orm import Session
 
 from app.clock import utc_now
 from app.db import updated_rows, upsert
-from app.models import Account, Grant, Period, Rule, Submission, UsageCounter
+from app.models import Account, Grant, Period, Rule, UsageCounter
 from app.services import audit
 from app.services.plans import plans
 from app.services.plans.plans import Limit
 
 _COUNTED = (Period.DAY, Period.MONTH, Period.LIFETIME)
-_MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,29 @@ def end_of(period: Period, moment: datetime) -> datetime | None:
 def quota_of(session: Session, account: Account, rule: Rule = Rule.TUTOR_MESSAGES) -> Quota:
     """Return how an account stands with what it may use. With a ceiling of fair use that is reached, as if limited."""
     limit, plan, now = plans.limit_of(session, account, rule), plans.plan_of(session, account.id), utc_now()
-    used = used_in(session, account.id, rule, key_of(limit.period, now))
+    keys = {key_of(limit.period, now), key_of(Period.DAY, now)}
+    counters = {key: used_in(session, account.id, rule, key) for key in keys}
+    return measured(limit, counters, extra=_extra(session, account.id, rule, now), plan=plan.title)
+
+
+def measured(limit: Limit, counters: Mapping[str, int], *, extra: int, plan: str) -> Quota:
+    """
+    Measure what is used against a limit.
+
+    Args:
+        limit: what binds an account.
+        counters: how much was used, by the name of the period.
+        extra: what is left of that which was given on top.
+        plan: the plan's title.
+    """
+    now = utc_now()
+    used = counters.get(key_of(limit.period, now), 0)
     if limit.fair_use_per_day is not None:
-        today = used_in(session, account.id, rule, key_of(Period.DAY, now))
+        today = counters.get(key_of(Period.DAY, now), 0)
         if today >= limit.fair_use_per_day:
-            limit, used = Limit(rule, limit.fair_use_per_day, Period.DAY), today
+            limit, used = Limit(limit.rule, limit.fair_use_per_day, Period.DAY), today
     resets_at = None if limit.amount is None else end_of(limit.period, now)
-    return Quota(limit, used, resets_at, _extra(session, account.id, rule, now), plan.title)
+    return Quota(limit, used, resets_at, extra, plan)
 
 
 def used_in(session: Session, account_id: str, rule: str, key: str) -> int:
@@ -164,21 +180,6 @@ def reset(session: Session, account: Account, rule: Rule, *, by: Account | None,
     )
     change = ({rule.value: before}, {rule.value: dict.fromkeys(keys, 0)})
     audit.record_for_user(session, "user.reset", account, change, by=by, reason=reason)
-
-
-def checks_left(session: Session, account: Account) -> Quota:
-    """
-    Return how many checks and runs an account may still send in this minute.
-
-    They are in the table of submissions anyway, so the last sixty seconds are counted there.
-    """
-    limit, now = plans.limit_of(session, account, Rule.CHECKS), utc_now()
-    sent = select(func.count(), func.min(Submission.created_at)).where(
-        Submission.account_id == account.id, Submission.created_at > now - _MINUTE
-    )
-    number, first = session.execute(sent).one()
-    resets_at = first + _MINUTE if number and limit.amount is not None else None
-    return Quota(limit, number, resets_at, plan=plans.plan_of(session, account.id).title)
 
 
 def _extra(session: Session, account_id: str, rule: Rule, now: datetime) -> int:

@@ -1,19 +1,33 @@
 """Taking in what students send, and telling what became of it."""
 
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import Select, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import Session, aliased, defer
 
 from app.errors import IdempotencyClash, KeyRefused, NotFound, NothingToRun
-from app.models import Account, ExerciseKind, ExerciseVersion, GradingResult, Job, JobState, Submission, SubmissionKind
-from app.services.exercises.catalogue import current
+from app.models import (
+    Account,
+    Exercise,
+    ExerciseKind,
+    ExerciseVersion,
+    GradingResult,
+    Job,
+    JobState,
+    Role,
+    Submission,
+    SubmissionKind,
+)
+from app.services.exercises import catalogue
+from app.services.exercises.catalogue import Current
 from app.services.grading.queue import GradingQueue
 from app.services.plans.daily_limits import USUAL, Allowances, count_in
 from app.services.submissions.drafts import drop_sent
 from app.services.submissions.source_checks import checked_source
+from graders.report import Report, Verdict
 
 KEY_LIMIT = 255  # characters
 
@@ -28,6 +42,53 @@ class SubmissionOrigin:
 
 
 UNKNOWN = SubmissionOrigin()
+
+
+class SubmissionPhase(StrEnum):
+    """How far a submission has come."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    GRADED = "graded"
+
+
+@dataclass(frozen=True)
+class SubmissionState:
+    """Where a submission stands at a moment."""
+
+    id: str
+    exercise: str
+    version: int
+    """Of the exercise."""
+    kind: SubmissionKind
+    created_at: datetime
+    state: SubmissionPhase
+    queue_position: int | None = None
+    """1 is next; only while it is queued."""
+    report: Report | None = None
+    """Only once it is graded."""
+
+
+@dataclass(frozen=True)
+class PastAttempt:
+    """An earlier check of an exercise, as a line of a list."""
+
+    id: str
+    created_at: datetime
+    state: SubmissionPhase
+    verdict: Verdict | None
+    """None while it is not graded."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of something that was sent."""
+
+    submission: Submission
+    version: Current
+    """Which version of the exercise is to be done now."""
+    is_new: bool
+    """False if it was stored before, under the same key."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +112,9 @@ def submit(
     kind: str = SubmissionKind.CHECK,
     idempotency_key: str | None = None,
     origin: SubmissionOrigin = UNKNOWN,
-) -> Submission:
+) -> Sent:
     """
-    Store a submission together with its job, or return the one stored under the same key.
+    Store a submission together with its job, or find the one stored under the same key.
 
     Raises:
         NotFound: there is no such exercise.
@@ -71,28 +132,47 @@ def submit(
         source=checked_source(source),
         key=_checked_key(idempotency_key),
     )
-    version = current(session, exercise_id)
+    version, earlier = _current_and_earlier(session, request)
     if version.kind is ExerciseKind.QUESTION and request.kind is SubmissionKind.RUN:
         raise NothingToRun(exercise=exercise_id)
-    if earlier := _earlier(session, request):
-        return earlier
+    if earlier:
+        return Sent(earlier, version, is_new=False)
     queue.check_room(session, account, network=origin.network)
     count_in(session, account, kind=request.kind, source=request.source, allowed=origin.allowed)
     try:
         with session.begin_nested():
             submission = _store(session, request, version_id=version.version_id)
     except IntegrityError:
-        # Another with the same key was concurrent; any other error is not for us to handle.
-        if earlier := _earlier(session, request):
-            return earlier
+        # Another with the same key was stored concurrently; any other error is not for us to handle.
+        version, earlier = _current_and_earlier(session, request)
+        if earlier:
+            return Sent(earlier, version, is_new=False)
         raise
     if request.kind is SubmissionKind.CHECK:
         drop_sent(session, request.account_id, exercise_id, request.source)
-    queue.enqueue(session, submission, network=origin.network)
-    return submission
+    queue.enqueue(session, submission, network=origin.network, is_guest=account.role is Role.GUEST)
+    return Sent(submission, version, is_new=True)
 
 
-def state_of(session: Session, *, account: Account, submission_id: str, queue: GradingQueue) -> dict[str, Any]:
+def state_of_sent(
+    session: Session, sent: Sent, *, account: Account, exercise_id: str, queue: GradingQueue
+) -> SubmissionState:
+    """Say where something stands that was sent in this transaction: what is new is queued, and need not be read."""
+    submission = sent.submission
+    if not sent.is_new:
+        return state_of(session, account=account, submission_id=submission.id, queue=queue)
+    return SubmissionState(
+        id=submission.id,
+        exercise=exercise_id,
+        version=sent.version.number,
+        kind=submission.kind,
+        created_at=submission.created_at,
+        state=SubmissionPhase.QUEUED,
+        queue_position=queue.position(session, submission.id) or 1,
+    )
+
+
+def state_of(session: Session, *, account: Account, submission_id: str, queue: GradingQueue) -> SubmissionState:
     """
     Say what became of a submission: its position in the queue, that it runs, or its report.
 
@@ -100,22 +180,25 @@ def state_of(session: Session, *, account: Account, submission_id: str, queue: G
         NotFound: there is none, or it is another's (instructors and admins may read all).
     """
     submission, exercise_id, number = _readable(session, account, submission_id)
-    head: dict[str, Any] = {
-        "id": submission.id,
-        "exercise": exercise_id,
-        "version": number,
-        "kind": submission.kind.value,
-        "created_at": submission.created_at.isoformat(),
-    }
     # The job is read first: it goes in the same commit in which the run comes, so that one
     # that is finished between the two reads is found as a run.
     job = session.get(Job, submission_id)
     run = session.scalar(_shown_run(submission_id))
+    state, position, report = SubmissionPhase.RUNNING, None, None
     if run is not None and (run.counts or job is None):
-        return run.report | head | {"state": "graded"}
-    if job is not None and job.state == JobState.QUEUED:
-        return head | {"state": "queued", "place": queue.position(session, submission_id) or 1}
-    return head | {"state": "running"}
+        state, report = SubmissionPhase.GRADED, Report.from_json(run.report)
+    elif job is not None and job.state == JobState.QUEUED:
+        state, position = SubmissionPhase.QUEUED, queue.position(session, submission_id) or 1
+    return SubmissionState(
+        id=submission.id,
+        exercise=exercise_id,
+        version=number,
+        kind=submission.kind,
+        created_at=submission.created_at,
+        state=state,
+        queue_position=position,
+        report=report,
+    )
 
 
 def source_of(session: Session, *, account: Account, submission_id: str) -> str:
@@ -135,35 +218,33 @@ def readable(session: Session, *, account: Account, submission_id: str) -> Submi
     Raises:
         NotFound: there is none, or it is another's (instructors and admins may read all).
     """
-    _readable(session, account, submission_id)
-    return session.get_one(Submission, submission_id, populate_existing=True)
+    return _readable(session, account, submission_id, with_source=True)[0]
 
 
-def history(session: Session, *, account: Account, exercise_id: str, limit: int = 50) -> list[dict[str, Any]]:
+def history(session: Session, *, account: Account, exercise_id: str, limit: int = 50) -> list[PastAttempt]:
     """Return an account's checks of one exercise, the newest first."""
-    submissions = session.scalars(
+    mine = (
         _of(account, exercise_id)
         .where(Submission.kind == SubmissionKind.CHECK)
-        .options(defer(Submission.source, raiseload=True))
+        .with_only_columns(Submission.id, Submission.created_at)
         .limit(limit)
-    ).all()
-    ids = [submission.id for submission in submissions]
-    runs = session.scalars(
-        select(GradingResult)
-        .where(GradingResult.submission_id.in_(ids))
-        .order_by(GradingResult.counts, GradingResult.number)
+        .subquery()
     )
-    verdicts = {run.submission_id: run.verdict for run in runs}  # the last of each wins
-    states = dict(session.execute(select(Job.submission_id, Job.state).where(Job.submission_id.in_(ids))).all())
-    return [
-        {
-            "id": one.id,
-            "created_at": one.created_at.isoformat(),
-            "state": "graded" if one.id in verdicts else states.get(one.id, JobState.RUNNING).value,
-            "verdict": verdicts.get(one.id),
-        }
-        for one in submissions
-    ]
+    rows = session.execute(
+        select(mine.c.id, mine.c.created_at, Job.state, GradingResult.verdict)
+        .select_from(mine)
+        .outerjoin(Job, Job.submission_id == mine.c.id)
+        .outerjoin(GradingResult, GradingResult.submission_id == mine.c.id)
+        .order_by(mine.c.created_at.desc(), mine.c.id, GradingResult.counts, GradingResult.number)
+    )
+    # one row for each run, and of those of one submission the last is the one that is shown
+    return list({key: _past(key, at, state, verdict) for key, at, state, verdict in rows}.values())
+
+
+def _past(submission_id: str, created_at: datetime, job: JobState | None, verdict: str | None) -> PastAttempt:
+    if verdict is not None:
+        return PastAttempt(submission_id, created_at, SubmissionPhase.GRADED, Verdict(verdict))
+    return PastAttempt(submission_id, created_at, SubmissionPhase(job or JobState.RUNNING), None)
 
 
 def latest(session: Session, *, account: Account, exercise_id: str) -> Submission | None:
@@ -179,21 +260,36 @@ def _checked_key(key: str | None) -> str | None:
     return key
 
 
-def _earlier(session: Session, request: SubmissionRequest) -> Submission | None:
-    """Return what was stored under the same key. Raises IdempotencyClash if it is not the same."""
+def _current_and_earlier(session: Session, request: SubmissionRequest) -> tuple[Current, Submission | None]:
+    """
+    Return what is to be done now, and what was stored under the same key.
+
+    Raises:
+        NotFound: there is no such exercise.
+        IdempotencyClash: something else was stored under the key.
+    """
     if request.key is None:
-        return None
+        return catalogue.current(session, request.exercise_id), None
+    of_earlier = aliased(ExerciseVersion)
     found = session.execute(
-        select(Submission, ExerciseVersion.exercise_id)
-        .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
-        .where(Submission.account_id == request.account_id, Submission.idempotency_key == request.key)
+        select(*catalogue.CURRENT, Submission, of_earlier.exercise_id)
+        .select_from(Exercise)
+        .join(ExerciseVersion, Exercise.current_version_id == ExerciseVersion.id)
+        .outerjoin(
+            Submission,
+            (Submission.account_id == request.account_id) & (Submission.idempotency_key == request.key),
+        )
+        .outerjoin(of_earlier, of_earlier.id == Submission.exercise_version_id)
+        .where(Exercise.id == request.exercise_id)
     ).one_or_none()
     if found is None:
-        return None
-    earlier, exercise_id = found
-    if (exercise_id, earlier.kind, earlier.source) != (request.exercise_id, request.kind, request.source):
-        raise IdempotencyClash
-    return earlier
+        raise NotFound(what="exercise", name=request.exercise_id)
+    version_id, kind, number, earlier, exercise_id = found
+    if earlier is not None:
+        sent_before = (exercise_id, earlier.kind, earlier.source)
+        if sent_before != (request.exercise_id, request.kind, request.source):
+            raise IdempotencyClash
+    return catalogue.current_of(version_id, kind, number), earlier
 
 
 def _store(session: Session, request: SubmissionRequest, *, version_id: str) -> Submission:
@@ -209,14 +305,20 @@ def _store(session: Session, request: SubmissionRequest, *, version_id: str) -> 
     return submission
 
 
-def _readable(session: Session, account: Account, submission_id: str) -> tuple[Submission, str, int]:
-    """Return a submission without its source, the id of its exercise and the number of its version."""
-    found = session.execute(
+def _readable(
+    session: Session, account: Account, submission_id: str, *, with_source: bool = False
+) -> tuple[Submission, str, int]:
+    """Return a submission, the id of its exercise and the number of its version. Raises NotFound."""
+    wanted = (
         select(Submission, ExerciseVersion.exercise_id, ExerciseVersion.number)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
         .where(Submission.id == submission_id)
-        .options(defer(Submission.source, raiseload=True))
-    ).one_or_none()
+    )
+    if with_source:
+        wanted = wanted.execution_options(populate_existing=True)
+    else:
+        wanted = wanted.options(defer(Submission.source, raiseload=True))
+    found = session.execute(wanted).one_or_none()
     if found is None or not (found[0].account_id == account.id or account.may_read_all):
         raise NotFound(what="submission", name=submission_id)
     submission, exercise_id, number = found

@@ -122,6 +122,7 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
 
 def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[str, dict[str, Any] | None]:
     """Return what the account sent last for an exercise, and what its last report says; empty and None at first."""
+    report = last_report(session, account, exercise_id)
     mine = (
         select(Submission.source)
         .join(ExerciseVersion, ExerciseVersion.id == Submission.exercise_version_id)
@@ -129,6 +130,11 @@ def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[
         .order_by(Submission.created_at.desc(), Submission.id)
         .limit(1)
     )
+    return session.scalar(mine) or "", report
+
+
+def last_report(session: Session, account: Account, exercise_id: str) -> dict[str, Any] | None:
+    """Return what the last report on a check of an exercise says; None at first."""
     graded = (
         select(GradingResult.report)
         .join(Submission, Submission.id == GradingResult.submission_id)
@@ -143,7 +149,7 @@ def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[
         .limit(1)
     )
     report = session.scalar(graded)
-    return session.scalar(mine) or "", {key: report[key] for key in _SHOWN if key in report} if report else None
+    return {key: report[key] for key in _SHOWN if key in report} if report else None
 
 
 def _earlier(session: Session, account: Account, exercise_id: str) -> tuple[Exchange, ...]:

@@ -5,40 +5,30 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Response
 
 from app.errors import Forbidden, PasswordWrong, TokenRefused
-from app.models import Account, ApiToken, Role, Rule
+from app.models import Account, Role
 from app.services.accounts import passwords
 from app.services.accounts.access import Access, Scope, add_token, default_scopes
 from app.services.accounts.sessions import list_tokens, revoke_token
 from app.services.personal_data import delete_account
-from app.services.plans import plans, quotas
+from app.services.plans.plan_usage import usage_of
 from app.web.accounts.export import download
+from app.web.accounts.schemas import Me, NewToken, Proof, TokenIn, TokenOut
 from app.web.auth.dependencies import CurrentAccess, CurrentAccount, drop_cookie
+from app.web.http.schemas import problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import PROOFS
-from app.web.submissions.schemas import Me, NewToken, Proof, TokenIn, TokenOut, json_answer, problems
 from app.web.tutor.answer_tasks import release_lost
 
 router = APIRouter(tags=["account"])
 
 
-@router.get("/api/v1/me", response_model=Me, responses=problems(401, 403), summary="Who am I?")
-def get_me(site: SiteOfRequest, account: CurrentAccount) -> Response:
+@router.get("/api/v1/me", responses=problems(401, 403), summary="Who am I?")
+def get_me(site: SiteOfRequest, account: CurrentAccount) -> Me:
     """Say which account a token or a cookie belongs to, which plan it has, and how much of it is used."""
     release_lost(site.database, account)
     with site.database.read() as session:
-        held = plans.plan_of(session, account.id)
-        quota = quotas.quota_of(session, account, Rule.TUTOR_MESSAGES)
-        checks = quotas.checks_left(session, account)
-    return json_answer(
-        {
-            "id": account.id,
-            "email": account.email,
-            "role": account.role.value,
-            "plan": held.name,
-            "plan_ends_at": held.ends_at.isoformat() if held.ends_at else None,
-            "quotas": {"tutor_messages": quota.to_json(), "checks": checks.to_json()},
-        }
-    )
+        usage = usage_of(session, account)
+    return Me.of(account, usage)
 
 
 @router.delete(
@@ -72,48 +62,36 @@ def get_export(site: SiteOfRequest, account: CurrentAccount) -> Response:
     return download(site, account.id)
 
 
-@router.get("/api/v1/tokens", response_model=list[TokenOut], responses=problems(401, 403), summary="List my tokens")
-def get_tokens(site: SiteOfRequest, account: CurrentAccount) -> Response:
+@router.get("/api/v1/tokens", responses=problems(401, 403), summary="List my tokens")
+def get_tokens(site: SiteOfRequest, account: CurrentAccount) -> list[TokenOut]:
     """List the tokens that work, the newest first. The tokens themselves are not kept."""
     with site.database.read() as session:
-        return json_answer([told(token) for token in list_tokens(session, account)])
+        return [TokenOut.model_validate(token) for token in list_tokens(session, account)]
 
 
 @router.post(
     "/api/v1/tokens",
     status_code=201,
-    response_model=NewToken,
     responses=problems(400, 401, 403, 413, 422),
     summary="Make a token",
 )
-def post_token(site: SiteOfRequest, access: CurrentAccess, wish: TokenIn) -> Response:
+def post_token(site: SiteOfRequest, access: CurrentAccess, body: TokenIn) -> NewToken:
     """Make a token, which is shown this once. One that is made with a token has no more scopes and no more time."""
-    scopes = " ".join(wish.scopes) if wish.scopes is not None else None
+    scopes = " ".join(body.scopes) if body.scopes is not None else None
     _require_no_more(access, scopes)
     with site.database.write() as session:
-        token, raw = add_token(session, access.account, label=wish.label, scopes=scopes, days=wish.days)
-    return json_answer({**told(token), "token": raw}, status=201)
+        token, raw = add_token(session, access.account, label=body.label, scopes=scopes, days=body.days)
+    return NewToken(**vars(TokenOut.model_validate(token)), token=raw)
 
 
 @router.delete(
     "/api/v1/tokens/{token_id}", status_code=204, responses=problems(401, 403, 404, 422), summary="Revoke a token"
 )
 def delete_token(site: SiteOfRequest, account: CurrentAccount, token_id: str) -> Response:
-    """Make a token good for nothing, from the next call on."""
+    """Revoke a token: from the next call on it is refused."""
     with site.database.write() as session:
         revoke_token(session, account, token_id)
     return Response(status_code=204)
-
-
-def told(token: ApiToken) -> dict[str, object]:
-    """Return a token as the API tells it."""
-    return {
-        "id": token.id,
-        "label": token.label,
-        "scopes": token.scopes.split(),
-        "created_at": token.created_at.isoformat(),
-        "expires_at": token.expires_at.isoformat() if token.expires_at else None,
-    }
 
 
 def require_proof(site: Site, account: Account, *, password: str | None, email: str | None = None) -> None:

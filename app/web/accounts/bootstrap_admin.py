@@ -6,14 +6,14 @@ from threading import Lock
 from app.services.accounts.access import hashed, new_secret
 
 
-class Opening:
+class BootstrapAdmin:
     """Whether this site waits for its first administrator, and by which secret it knows them."""
 
     def __init__(self) -> None:
         """Begin without a link: nobody is let in."""
         self._hash: str | None = None
         self.lock = Lock()
-        """Held while an administrator is made, so that of two at the same instant one is."""
+        """Held while an administrator is made, so that of two who try concurrently one is."""
 
     def open(self) -> str:
         """Make a link good, and return its secret: only a hash of it is kept."""

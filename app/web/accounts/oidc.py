@@ -15,7 +15,7 @@ from app.services.accounts.authentication import sign_in
 from app.services.accounts.identities import account_for
 from app.services.plans.spent_quotas import take_over
 from app.web.auth.dependencies import CurrentArrival, welcome
-from app.web.http.forms import NextInQuery, go_to, local
+from app.web.http.form_pages import NextInQuery, go_to, local
 from app.web.http.site import Site, SiteOfRequest
 
 router = APIRouter(include_in_schema=False)

@@ -19,7 +19,7 @@ from app.web.accounts.api import require_proof
 from app.web.accounts.browser_names import browser_name
 from app.web.auth.dependencies import CurrentAccess, CurrentArrival, drop_cookie, welcome
 from app.web.http import viewer
-from app.web.http.forms import FieldErrors, Word, errors_of, go_to, private
+from app.web.http.form_pages import FieldErrors, Word, errors_of, go_to, private
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import MAILS
 from app.web.plans.codes import plan_context
@@ -108,7 +108,7 @@ def post_password(
     answer = go_to("/account?done=password")
     if account.email:
         letter = password_changed_email(account.email, site=site.settings.site_url)
-        answer.background = BackgroundTask(site.post_quietly, [letter])
+        answer.background = BackgroundTask(site.send_quietly, [letter])
     return welcome(site, account, cookie, answer)
 
 

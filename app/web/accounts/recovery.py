@@ -11,7 +11,7 @@ from app.services.accounts.authentication import BrowserContext, confirm, reset_
 from app.services.accounts.emails import address_changed_email, password_changed_email, reset_email
 from app.services.plans.spent_quotas import take_over
 from app.web.auth.dependencies import CurrentArrival, welcome
-from app.web.http.forms import Word, form_page, go_to, private
+from app.web.http.form_pages import Word, form_page, go_to, private
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import PROOFS, RESETS, RESETS_FROM, place_of
 
@@ -46,7 +46,7 @@ def _send_reset(site: Site, address: str) -> None:
             return
         raw = access.make_link(session, account, purpose=LinkPurpose.RESET)
     root = site.settings.site_url
-    site.post_quietly([reset_email(address, link=f"{root}/reset/{raw}", site=root)])
+    site.send_quietly([reset_email(address, link=f"{root}/reset/{raw}", site=root)])
 
 
 @router.get("/reset/{token}")
@@ -117,4 +117,4 @@ def _find(site: Site, token: str, purpose: LinkPurpose) -> tuple[Account, SignIn
 
 
 def _afterwards(site: Site, mail: Mail) -> BackgroundTask:
-    return BackgroundTask(site.post_quietly, [mail])
+    return BackgroundTask(site.send_quietly, [mail])

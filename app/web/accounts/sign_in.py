@@ -7,10 +7,10 @@ from app.models import Account, LinkPurpose, Role
 from app.services.accounts import access, passwords
 from app.services.accounts.authentication import sign_in, sign_in_by_password
 from app.services.accounts.sessions import sign_out
-from app.web.accounts.known_devices import known_device
 from app.web.auth.dependencies import CurrentArrival, drop_cookie, welcome
+from app.web.auth.known_devices import known_device
 from app.web.http import viewer
-from app.web.http.forms import NextInForm, NextInQuery, Word, form_page, go_to, local, private
+from app.web.http.form_pages import NextInForm, NextInQuery, Word, form_page, go_to, local, private
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import SIGN_INS, SIGN_INS_FROM, SIGN_INS_OF, network_of, place_of
 

@@ -20,10 +20,11 @@ from app.services.accounts.authentication import (
 )
 from app.services.accounts.emails import address_taken_email, confirmation_email
 from app.services.plans.spent_quotas import take_over
+from app.web.accounts.bootstrap_admin import BootstrapAdmin
 from app.web.accounts.sign_in import by_password
 from app.web.auth.dependencies import CurrentArrival, set_cookie, welcome
 from app.web.http import viewer
-from app.web.http.forms import FieldErrors, NextInForm, NextInQuery, Word, form_page, go_to, local, private
+from app.web.http.form_pages import FieldErrors, NextInForm, NextInQuery, Word, form_page, go_to, local, private
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import SIGN_UPS_FROM, place_of
 
@@ -91,7 +92,7 @@ def _guest(session: Session, arrival: BrowserContext) -> tuple[Account, str | No
 def mailed(site: Site, address: str, mails: Sequence[Mail]) -> Response:
     """Say that a mail is on its way, and send it once that is said."""
     page = private(site.pages.page("accounts/mailed.html", address=address))
-    page.background = BackgroundTask(site.post_quietly, mails)
+    page.background = BackgroundTask(site.send_quietly, mails)
     return page
 
 
@@ -119,20 +120,20 @@ def post_first_admin(
         address = access.normal_email(email)
         known = _owner(site, request, address, password)
         password_hash = None if known else passwords.make_hash(passwords.checked(password, email=address))
-        with site.opening.lock, site.database.write() as session:
+        with site.parts.get(BootstrapAdmin).lock, site.database.write() as session:
             account = make_first_admin(session, arrival, email=address, password_hash=password_hash, known=known)
             cookie = sign_in(session, account, arrival)
     except SignInRefused:
         return show(PasswordWrong(), field="password", email=email)
     except FieldErrors as error:
         return show(error, email=email)
-    site.opening.close()
+    site.parts.get(BootstrapAdmin).close()
     return welcome(site, account, cookie, go_to("/admin/health"))
 
 
 def _check_opens(site: Site, secret: str) -> None:
     """Let only the good link pass; of all others the same is said. Raises: FirstAdminMade, FirstAdminLinkOld."""
-    if site.opening.fits(secret):
+    if site.parts.get(BootstrapAdmin).fits(secret):
         return
     with site.database.read() as session:
         raise FirstAdminMade if has_admin(session) else FirstAdminLinkOld

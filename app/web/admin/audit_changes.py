@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.models import AuditEntry
-from app.web.submissions.wording import utc
+from app.web.http.moments import utc
 
 _DEEDS = {
     "plan.limits": "Limits of a plan",

@@ -9,54 +9,50 @@ from fastapi import APIRouter, Response
 
 from app.errors import AppError, LimitRefused
 from app.services.plans import codes, plans
-from app.services.plans.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS, Batch, Offer
-from app.web.admin.forms import Form, FormRefused, SentForm, fingerprint
+from app.services.plans.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS, Offer
 from app.web.admin.pages import admin_page, done, told
-from app.web.admin.schemas import REASON_LIMIT, BatchesOut, BatchIn, MadeOut, ResetIn, RevokedOut, written
+from app.web.admin.schemas import REASON_LIMIT, BatchesOut, BatchIn, BatchOut, MadeOut, ResetIn, RevokedOut
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.csv_cells import safe_row
+from app.web.http.forms import Form, FormRefused, SentForm, fingerprint
+from app.web.http.schemas import problems, written
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["administration"])
 
 
-@router.get(
-    "/api/v1/admin/codes", response_model=BatchesOut, responses=problems(401, 403), summary="All batches of codes"
-)
-def get_batches(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
+@router.get("/api/v1/admin/codes", responses=problems(401, 403), summary="All batches of codes")
+def get_batches(site: SiteOfRequest, _admin: CurrentAdmin) -> BatchesOut:
     """Return how many codes of each batch were redeemed, have expired, and can still be used."""
     with site.database.read() as session:
         found = codes.list_batches(session)
-    return json_answer({"batches": [_facts(batch) for batch in found]})
+    return BatchesOut(batches=[BatchOut.model_validate(batch) for batch in found])
 
 
 @router.post(
     "/api/v1/admin/codes",
     status_code=201,
-    response_model=MadeOut,
     responses=problems(400, 401, 403, 404, 413, 422, 503),
     summary="Make a batch of codes",
 )
-def post_batch(site: SiteOfRequest, admin: CurrentAdmin, body: BatchIn) -> Response:
+def post_batch(site: SiteOfRequest, admin: CurrentAdmin, body: BatchIn) -> MadeOut:
     """Make codes. Only their hashes are kept, so this answer is the only time that they are shown."""
     offer = Offer(body.label, body.plan, body.plan_days, body.expires_at)
     with site.database.write() as session:
         made = codes.make_batch(session, offer, body.count, by=admin, reason=body.reason)
-    return json_answer({"label": body.label, "codes": made}, status=201)
+    return MadeOut(label=body.label, codes=made)
 
 
 @router.post(
     "/api/v1/admin/codes/{label:path}/revoke",
-    response_model=RevokedOut,
     responses=problems(400, 401, 403, 404, 413, 422, 503),
     summary="Revoke the unused codes of a batch",
 )
-def post_revocation(site: SiteOfRequest, admin: CurrentAdmin, label: str, body: ResetIn) -> Response:
+def post_revocation(site: SiteOfRequest, admin: CurrentAdmin, label: str, body: ResetIn) -> RevokedOut:
     """Let the codes that nobody has redeemed expire now. Plans that were given stay."""
     with site.database.write() as session:
         revoked = codes.revoke_batch(session, label, by=admin, reason=body.reason)
-    return json_answer({"revoked": revoked})
+    return RevokedOut(revoked=revoked)
 
 
 @router.get("/admin/codes", include_in_schema=False)
@@ -123,20 +119,6 @@ def _page(site: SiteOfRequest, *, edited: str = "", **telling: Any) -> Response:
     shown["titles"] = {plan.name: plan.title for plan in known}
     most = {"codes": MOST_CODES, "days": MOST_DAYS, "label": LABEL_LIMIT}
     return admin_page(site, "admin/codes.html", edited=edited, most=most, **shown, **telling)
-
-
-def _facts(batch: Batch) -> dict[str, Any]:
-    return {
-        "label": batch.offer.label,
-        "plan": batch.offer.plan,
-        "plan_days": batch.offer.plan_days,
-        "expires_at": written(batch.offer.expires_at),
-        "created_at": written(batch.created_at),
-        "made": batch.made,
-        "redeemed": batch.redeemed,
-        "expired": batch.expired,
-        "unused": batch.unused,
-    }
 
 
 def _table(offer: Offer, made: list[str]) -> str:

@@ -14,8 +14,8 @@ from app.services.grading import workers
 from app.services.plans import plans
 from app.services.tutor import policy
 from app.web.admin.audit_changes import changes
-from app.web.admin.forms import Form, FormRefused, fingerprint
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.forms import Form, FormRefused, fingerprint
 from app.web.http.site import Site, SiteOfRequest
 
 router = APIRouter(include_in_schema=False)

@@ -8,44 +8,41 @@ from app.errors import EditedMeanwhile, LimitRefused
 from app.models import Rule
 from app.services.plans import plans
 from app.services.plans.plans import LEAST, MOST, PERIOD_WORDS, PERIODS, Limit, PlanView
-from app.web.admin.forms import Form, FormRefused, SentForm
 from app.web.admin.pages import admin_page, done, told
-from app.web.admin.schemas import REASON_LIMIT, PlanIn, PlanOut, PlansOut, plan_facts
+from app.web.admin.schemas import REASON_LIMIT, PlanIn, PlanOut, PlansOut
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.forms import Form, FormRefused, SentForm
+from app.web.http.schemas import problems
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["administration"])
 
 
-@router.get(
-    "/api/v1/admin/plans", response_model=PlansOut, responses=problems(401, 403), summary="All plans and their limits"
-)
-def get_plans(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
+@router.get("/api/v1/admin/plans", responses=problems(401, 403), summary="All plans and their limits")
+def get_plans(site: SiteOfRequest, _admin: CurrentAdmin) -> PlansOut:
     """Return what each plan allows."""
     with site.database.read() as session:
         found = plans.list_plans(session)
-    return json_answer({"plans": [plan_facts(plan) for plan in found]})
+    return PlansOut(plans=[PlanOut.model_validate(plan) for plan in found])
 
 
 @router.put(
     "/api/v1/admin/plans/{name}",
-    response_model=PlanOut,
     responses=problems(400, 401, 403, 404, 413, 422, 503),
     summary="Change what a plan allows",
 )
-def put_plan(site: SiteOfRequest, admin: CurrentAdmin, name: str, body: PlanIn) -> Response:
+def put_plan(site: SiteOfRequest, admin: CurrentAdmin, name: str, body: PlanIn) -> PlanOut:
     """Replace one limit of a plan, or both. It holds from the next request of anybody on."""
     limits = [
-        plans.checked(rule, wish.model_dump())
-        for rule, wish in ((Rule.TUTOR_MESSAGES, body.tutor_messages), (Rule.CHECKS, body.checks))
-        if wish is not None
+        plans.checked(rule, limit.model_dump())
+        for rule, limit in ((Rule.TUTOR_MESSAGES, body.tutor_messages), (Rule.CHECKS, body.checks))
+        if limit is not None
     ]
     if not limits:
         raise LimitRefused(reason="Say which limit changes: tutor_messages, checks or both.")
     with site.database.write() as session:
         plan = plans.set_limits(session, name, limits, by=admin, reason=body.reason)
-    return json_answer(plan_facts(plan))
+    return PlanOut.model_validate(plan)
 
 
 @router.get("/admin/plans", include_in_schema=False)
@@ -64,7 +61,7 @@ def post_plan(site: SiteOfRequest, admin: CurrentAdmin, name: str, form: SentFor
         with site.database.write() as session:
             plans.lock_plan(session, name)
             plan = plans.plan_named(session, name)
-            form.unchanged_since(plan_facts(plan), what=f"the {plan.title} plan")
+            form.unchanged_since(_as_json(plan), what=f"the {plan.title} plan")
             plans.set_limits(session, name, limits, by=admin, reason=reason)
     except (EditedMeanwhile, FormRefused, LimitRefused) as error:
         return _page(site, edited=name, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
@@ -80,6 +77,11 @@ def read_limit(form: Form, rule: Rule) -> Limit:
     if rule is Rule.TUTOR_MESSAGES and unlimited:
         facts["fair_use_per_day"] = form.whole_or_none(f"{rule.value}_fair_use", least=1, most=MOST)
     return plans.checked(rule, facts)
+
+
+def _as_json(plan: PlanView) -> dict[str, Any]:
+    """Return a plan as the API has it: what a form was opened with is compared with that."""
+    return PlanOut.model_validate(plan).model_dump(mode="json")
 
 
 def limit_context() -> dict[str, Any]:
@@ -103,7 +105,7 @@ def limit_context() -> dict[str, Any]:
 def _page(site: SiteOfRequest, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
     with site.database.read() as session:
         found: list[PlanView] = plans.list_plans(session)
-    shown = {"plans": [(plan, plan_facts(plan)) for plan in found], "edited": edited, **limit_context()}
+    shown = {"plans": [(plan, _as_json(plan)) for plan in found], "edited": edited, **limit_context()}
     return admin_page(site, "admin/plans.html", **shown, **telling)
 
 

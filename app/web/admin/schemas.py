@@ -1,45 +1,20 @@
 """What administrators send and get over the HTTP API, as the OpenAPI description tells it."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import AliasPath, BaseModel, ConfigDict, Field
 
-from app.models import Rule
+from app.models import Period, Role, Rule
 from app.services.plans.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS
-from app.services.plans.plans import LEAST, MOST, Limit, PlanView
-from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS
-from app.web.submissions.schemas import QuotaOut
+from app.services.plans.plans import LEAST, MOST
+from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS, Month, Policy
+from app.web.http.schemas import Moment, MomentOut, Strict
+from app.web.plans.schemas import QuotaOut
 
 REASON_LIMIT = 500  # characters
-_YEARS = range(2000, 2200)
 
 
-def _moment(value: object) -> object:
-    """Read a moment. Without a zone it would be a guess, and a number could be seconds as well as milliseconds."""
-    if value is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None or moment.year not in _YEARS:
-        raise PydanticCustomError("moment", "write a moment with its zone, such as 2027-01-31T12:00:00Z")
-    return moment
-
-
-Moment = Annotated[
-    datetime, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"}, mode="validation")
-]
 Reason = Annotated[str, Field(default="", max_length=REASON_LIMIT, description="Why, for the audit log.")]
-
-
-class Strict(BaseModel):
-    """A body in which a key that nobody knows is an error: it would otherwise do nothing, silently."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class MessagesLimitIn(Strict):
@@ -74,19 +49,23 @@ class PlanIn(Strict):
 class LimitOut(BaseModel):
     """How much may be used in a period."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     amount: int | None = Field(description="null is unlimited.")
-    period: Literal["minute", "day", "month", "lifetime"]
+    period: Period
     fair_use_per_day: int | None
-    words: str = Field(description="What it means, such as `30 tutor messages, ever`.")
+    words: str = Field(validation_alias="description", description="What it means, such as `30 tutor messages, ever`.")
 
 
 class PlanOut(BaseModel):
     """A plan with its limits."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     name: str
     title: str
-    tutor_messages: LimitOut
-    checks: LimitOut
+    tutor_messages: LimitOut = Field(validation_alias=AliasPath("limits", "tutor_messages"))
+    checks: LimitOut = Field(validation_alias=AliasPath("limits", "checks"))
 
 
 class PlansOut(BaseModel):
@@ -143,14 +122,18 @@ class ResetIn(Strict):
 class UserOut(BaseModel):
     """An account, in a list."""
 
-    id: str
-    email: str | None = Field(description="null for a guest.")
-    role: Literal["guest", "student", "instructor", "admin"]
-    blocked_at: str | None
-    created_at: str
-    plan: str
-    plan_ends_at: str | None = Field(description="null is without end.")
-    quotas: dict[str, QuotaOut]
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str = Field(validation_alias=AliasPath("account", "id"))
+    email: str | None = Field(validation_alias=AliasPath("account", "email"), description="null for a guest.")
+    role: Role = Field(validation_alias=AliasPath("account", "role"))
+    blocked_at: MomentOut | None = Field(validation_alias=AliasPath("account", "blocked_at"))
+    created_at: MomentOut = Field(validation_alias=AliasPath("account", "created_at"))
+    plan: str = Field(validation_alias=AliasPath("current_plan", "name"))
+    plan_ends_at: MomentOut | None = Field(
+        validation_alias=AliasPath("current_plan", "ends_at"), description="null is without end."
+    )
+    quotas: dict[Rule, QuotaOut]
 
 
 class UsersOut(BaseModel):
@@ -163,32 +146,36 @@ class UsersOut(BaseModel):
 class ExtraOut(BaseModel):
     """Something given on top of the plan."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
-    rule: str
+    rule: Rule
     amount: int
     used: int
-    expires_at: str | None
-    created_at: str
+    expires_at: MomentOut | None
+    created_at: MomentOut
 
 
 class HistoryOut(BaseModel):
     """A plan that an account has or had."""
 
-    plan: str
-    starts_at: str
-    ends_at: str | None
+    model_config = ConfigDict(from_attributes=True)
+
+    plan: str = Field(validation_alias="plan_name")
+    starts_at: MomentOut
+    ends_at: MomentOut | None
     origin: str = Field(description="`admin` or `code`.")
 
 
 class WholeUserOut(UserOut):
     """All about an account."""
 
-    limits: dict[str, LimitOut] = Field(description="What binds it now.")
-    overrides: dict[str, LimitOut] = Field(description="What was set for it alone.")
-    extra: list[ExtraOut]
+    limits: dict[Rule, LimitOut] = Field(description="What binds it now.")
+    overrides: dict[Rule, LimitOut] = Field(description="What was set for it alone.")
+    extra: list[ExtraOut] = Field(validation_alias="grants")
     history: list[HistoryOut]
     submissions: int
-    active_at: str | None
+    active_at: MomentOut | None
 
 
 class BatchIn(Strict):
@@ -214,11 +201,13 @@ class MadeOut(BaseModel):
 class BatchOut(BaseModel):
     """How a batch stands."""
 
-    label: str
-    plan: str
-    plan_days: int | None
-    expires_at: str | None
-    created_at: str
+    model_config = ConfigDict(from_attributes=True)
+
+    label: str = Field(validation_alias=AliasPath("offer", "label"))
+    plan: str = Field(validation_alias=AliasPath("offer", "plan"))
+    plan_days: int | None = Field(validation_alias=AliasPath("offer", "plan_days"))
+    expires_at: MomentOut | None = Field(validation_alias=AliasPath("offer", "expires_at"))
+    created_at: MomentOut
     made: int
     redeemed: int
     expired: int
@@ -240,8 +229,10 @@ class RevokedOut(BaseModel):
 class EntryOut(BaseModel):
     """An entry of the audit log."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
-    at: str
+    at: MomentOut
     actor: str
     actor_id: str
     action: str
@@ -283,21 +274,13 @@ class TutorOut(BaseModel):
     ratings: dict[str, int] = Field(description="`helped` and `not_helped`.")
 
 
-def limit_facts(limit: Limit) -> dict[str, Any]:
-    """Return a limit as the API has it."""
-    return limit.to_json() | {"words": limit.description}
-
-
-def limits_facts(limits: Mapping[Rule, Limit]) -> dict[str, Any]:
-    """Return limits by their rules."""
-    return {rule.value: limit_facts(limit) for rule, limit in limits.items()}
-
-
-def plan_facts(plan: PlanView) -> dict[str, Any]:
-    """Return a plan as the API has it."""
-    return {"name": plan.name, "title": plan.title, **limits_facts(plan.limits)}
-
-
-def written(moment: datetime | None) -> str | None:
-    """Return a moment as the API has it."""
-    return moment.isoformat() if moment else None
+def tutor_out(policy: Policy, month: Month) -> TutorOut:
+    """Return the tutor's ceilings and its month as the API has them."""
+    return TutorOut(
+        month_token_ceiling=policy.month_token_ceiling,
+        failures_per_day=policy.failures_per_day,
+        tokens_reserved=month.tokens_reserved,
+        tokens_spent=month.tokens_spent,
+        messages={"settled": month.settled, "reserved": month.reserved, "released": month.released},
+        ratings={"helped": month.helped, "not_helped": month.not_helped},
+    )

@@ -3,40 +3,38 @@
 from typing import Any
 
 from fastapi import APIRouter, Response
-from sqlalchemy.orm import Session
 
 from app.errors import EditedMeanwhile, LimitRefused
 from app.services.tutor import policy as tutor_policy
 from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS, Policy
-from app.web.admin.forms import FormRefused, SentForm
 from app.web.admin.pages import admin_page, done, told
-from app.web.admin.schemas import REASON_LIMIT, PolicyIn, TutorOut
+from app.web.admin.schemas import REASON_LIMIT, PolicyIn, TutorOut, tutor_out
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.forms import FormRefused, SentForm
+from app.web.http.schemas import problems
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["administration"])
 
 
-@router.get("/api/v1/admin/tutor", response_model=TutorOut, responses=problems(401, 403), summary="The tutor’s month")
-def get_tutor(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
+@router.get("/api/v1/admin/tutor", responses=problems(401, 403), summary="The tutor’s month")
+def get_tutor(site: SiteOfRequest, _admin: CurrentAdmin) -> TutorOut:
     """Return the tutor’s ceilings, and how it was used since the month began (UTC)."""
     with site.database.read() as session:
-        return json_answer(_facts(session))
+        return tutor_out(tutor_policy.policy_of(session), tutor_policy.this_month(session))
 
 
 @router.put(
     "/api/v1/admin/tutor",
-    response_model=TutorOut,
     responses=problems(400, 401, 403, 413, 422, 503),
     summary="Change the tutor’s ceilings",
 )
-def put_tutor(site: SiteOfRequest, admin: CurrentAdmin, body: PolicyIn) -> Response:
+def put_tutor(site: SiteOfRequest, admin: CurrentAdmin, body: PolicyIn) -> TutorOut:
     """Change what a hosted model may cost in a month, and how many failures an account gets back in a day."""
     policy = Policy(body.month_token_ceiling, body.failures_per_day)
     with site.database.write() as session:
         tutor_policy.set_policy(session, policy, by=admin, reason=body.reason)
-        return json_answer(_facts(session))
+        return tutor_out(tutor_policy.policy_of(session), tutor_policy.this_month(session))
 
 
 @router.get("/admin/tutor", include_in_schema=False)
@@ -66,14 +64,3 @@ def _page(site: SiteOfRequest, **telling: Any) -> Response:  # noqa: ANN401
         shown: dict[str, Any] = {"policy": tutor_policy.policy_of(session), "month": tutor_policy.this_month(session)}
     most = {"tokens": MOST_TOKENS, "failures": MOST_FAILURES}
     return admin_page(site, "admin/tutor.html", most=most, **shown, **telling)
-
-
-def _facts(session: Session) -> dict[str, Any]:
-    month = tutor_policy.this_month(session)
-    return {
-        **tutor_policy.policy_of(session).to_json(),
-        "tokens_reserved": month.tokens_reserved,
-        "tokens_spent": month.tokens_spent,
-        "messages": {"settled": month.settled, "reserved": month.reserved, "released": month.released},
-        "ratings": {"helped": month.helped, "not_helped": month.not_helped},
-    }

@@ -22,11 +22,11 @@ from app.services.administration.users import UserFilter, UserOrder
 from app.services.audit import AuditFilter
 from app.services.plans import plans, quotas
 from app.services.plans.plans import MOST
-from app.web.admin.forms import Form, FormRefused, SentForm
 from app.web.admin.pages import admin_page, done, told
 from app.web.admin.plans import limit_context, read_limit
 from app.web.admin.schemas import REASON_LIMIT
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.forms import Form, FormRefused, SentForm
 from app.web.http.site import SiteOfRequest
 
 router = APIRouter(include_in_schema=False)

@@ -1,16 +1,14 @@
 """The HTTP API of users, for administrators."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 from sqlalchemy.orm import Session
 
 from app.models import Account, Role, Rule
 from app.services.administration import users
-from app.services.administration.users import UserDetail, UserFilter, UserOrder
+from app.services.administration.users import UserFilter, UserOrder
 from app.services.plans import plans, quotas
-from app.services.plans.plans import CurrentPlan
-from app.services.plans.quotas import Quota
 from app.web.admin.schemas import (
     REASON_LIMIT,
     BlockedIn,
@@ -19,21 +17,20 @@ from app.web.admin.schemas import (
     OwnLimitIn,
     ResetIn,
     RoleIn,
+    UserOut,
     UsersOut,
     WholeUserOut,
-    limits_facts,
-    written,
 )
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.schemas import problems
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(prefix="/api/v1/admin/users", tags=["administration"])
 
 _CHANGE = problems(400, 401, 403, 404, 409, 413, 422, 503)
 
 
-@router.get("", response_model=UsersOut, responses=problems(401, 403, 422), summary="Find users")
+@router.get("", responses=problems(401, 403, 422), summary="Find users")
 def get_users(
     *,
     site: SiteOfRequest,
@@ -42,28 +39,26 @@ def get_users(
     role: Annotated[Role | None, Query(description="All but guests, unless it is given.")] = None,
     plan: Annotated[str, Query(max_length=100, description="The name of the plan that they have now.")] = "",
     blocked: Annotated[bool | None, Query(description="Only those who are, or are not.")] = None,
-    sort: Annotated[Literal["email", "newest", "oldest"], Query()] = "email",
+    sort: Annotated[UserOrder, Query()] = UserOrder.EMAIL,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
-) -> Response:
+) -> UsersOut:
     """Return a page of the accounts that fit all of what is asked."""
     wanted = UserFilter(email=q, role=role, plan=plan, blocked=blocked)
     with site.database.read() as session:
-        found = users.search(session, wanted, order=UserOrder(sort), limit=limit, offset=offset)
-    rows = [_facts(row.account, row.current_plan, row.quota) for row in found.rows]
-    return json_answer({"users": rows, "total": found.total})
+        found = users.search(session, wanted, order=sort, limit=limit, offset=offset)
+    return UsersOut(users=[UserOut.model_validate(row) for row in found.rows], total=found.total)
 
 
-@router.get("/{user_id}", response_model=WholeUserOut, responses=problems(401, 403, 404), summary="All about a user")
-def get_user(site: SiteOfRequest, _admin: CurrentAdmin, user_id: str) -> Response:
+@router.get("/{user_id}", responses=problems(401, 403, 404), summary="All about a user")
+def get_user(site: SiteOfRequest, _admin: CurrentAdmin, user_id: str) -> WholeUserOut:
     """Return an account by its id or e-mail address, with all that an administrator may change."""
     with site.database.read() as session:
-        seen = users.detail(session, users.named(session, user_id))
-    return json_answer(_whole(seen))
+        return _answer(session, users.named(session, user_id))
 
 
-@router.put("/{user_id}/plan", response_model=WholeUserOut, responses=_CHANGE, summary="Give a user a plan")
-def put_plan(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: GivenPlanIn) -> Response:
+@router.put("/{user_id}/plan", responses=_CHANGE, summary="Give a user a plan")
+def put_plan(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: GivenPlanIn) -> WholeUserOut:
     """Put an account on a plan from now on, until `ends_at` or without end. What it had before ends."""
     with site.database.write() as session:
         account = users.locked(session, user_id)
@@ -71,8 +66,8 @@ def put_plan(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: Given
         return _answer(session, account)
 
 
-@router.put("/{user_id}/role", response_model=WholeUserOut, responses=_CHANGE, summary="Change a user’s role")
-def put_role(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: RoleIn) -> Response:
+@router.put("/{user_id}/role", responses=_CHANGE, summary="Change a user’s role")
+def put_role(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: RoleIn) -> WholeUserOut:
     """Change what an account may do. Nobody changes their own role, and the last administrator stays one."""
     with site.database.write() as session:
         account = users.locked(session, user_id)
@@ -80,8 +75,8 @@ def put_role(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: RoleI
         return _answer(session, account)
 
 
-@router.put("/{user_id}/blocked", response_model=WholeUserOut, responses=_CHANGE, summary="Block a user, or let one in")
-def put_blocked(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: BlockedIn) -> Response:
+@router.put("/{user_id}/blocked", responses=_CHANGE, summary="Block a user, or let one in")
+def put_blocked(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: BlockedIn) -> WholeUserOut:
     """Block an account, which ends its sessions and tokens for good, or lift the block."""
     change = users.block if body.blocked else users.unblock
     with site.database.write() as session:
@@ -90,10 +85,8 @@ def put_blocked(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: Bl
         return _answer(session, account)
 
 
-@router.put(
-    "/{user_id}/limits/{rule}", response_model=WholeUserOut, responses=_CHANGE, summary="Set a limit for one user"
-)
-def put_limit(*, site: SiteOfRequest, admin: CurrentAdmin, user_id: str, rule: Rule, body: OwnLimitIn) -> Response:
+@router.put("/{user_id}/limits/{rule}", responses=_CHANGE, summary="Set a limit for one user")
+def put_limit(*, site: SiteOfRequest, admin: CurrentAdmin, user_id: str, rule: Rule, body: OwnLimitIn) -> WholeUserOut:
     """Set what one account may, whatever its plan says."""
     limit = plans.checked(rule, body.model_dump())
     with site.database.write() as session:
@@ -104,7 +97,6 @@ def put_limit(*, site: SiteOfRequest, admin: CurrentAdmin, user_id: str, rule: R
 
 @router.delete(
     "/{user_id}/limits/{rule}",
-    response_model=WholeUserOut,
     responses=problems(401, 403, 404, 422, 503),
     summary="Take a user’s own limit back",
 )
@@ -115,7 +107,7 @@ def delete_limit(
     user_id: str,
     rule: Rule,
     reason: Annotated[str, Query(max_length=REASON_LIMIT, description="Why, for the audit log.")] = "",
-) -> Response:
+) -> WholeUserOut:
     """Let the plan’s own limit hold again. Harmless where nothing was set."""
     with site.database.write() as session:
         account = users.locked(session, user_id)
@@ -126,11 +118,10 @@ def delete_limit(
 @router.post(
     "/{user_id}/extra",
     status_code=201,
-    response_model=WholeUserOut,
     responses=_CHANGE,
     summary="Give a user tutor messages on top",
 )
-def post_extra(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: ExtraIn) -> Response:
+def post_extra(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: ExtraIn) -> WholeUserOut:
     """Give tutor messages once. They are used when the plan’s own are spent, and what expires first goes first."""
     with site.database.write() as session:
         account = users.locked(session, user_id)
@@ -143,11 +134,11 @@ def post_extra(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: Ext
             by=admin,
             reason=body.reason,
         )
-        return _answer(session, account, status=201)
+        return _answer(session, account)
 
 
-@router.post("/{user_id}/reset", response_model=WholeUserOut, responses=_CHANGE, summary="Let a user begin from zero")
-def post_reset(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: ResetIn) -> Response:
+@router.post("/{user_id}/reset", responses=_CHANGE, summary="Let a user begin from zero")
+def post_reset(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: ResetIn) -> WholeUserOut:
     """Set the tutor messages used in the day, the month and the lifetime that run now to zero."""
     with site.database.write() as session:
         account = users.locked(session, user_id)
@@ -155,50 +146,5 @@ def post_reset(site: SiteOfRequest, admin: CurrentAdmin, user_id: str, body: Res
         return _answer(session, account)
 
 
-def _answer(session: Session, account: Account, *, status: int = 200) -> Response:
-    return json_answer(_whole(users.detail(session, account)), status=status)
-
-
-def _facts(account: Account, current_plan: CurrentPlan, quota: Quota) -> dict[str, Any]:
-    return {
-        "id": account.id,
-        "email": account.email,
-        "role": account.role.value,
-        "blocked_at": written(account.blocked_at),
-        "created_at": written(account.created_at),
-        "plan": current_plan.name,
-        "plan_ends_at": written(current_plan.ends_at),
-        "quotas": {Rule.TUTOR_MESSAGES.value: quota.to_json()},
-    }
-
-
-def _whole(seen: UserDetail) -> dict[str, Any]:
-    extra = [
-        {
-            "id": one.id,
-            "rule": one.rule.value,
-            "amount": one.amount,
-            "used": one.used,
-            "expires_at": written(one.expires_at),
-            "created_at": written(one.created_at),
-        }
-        for one in seen.grants
-    ]
-    history = [
-        {
-            "plan": one.plan_name,
-            "starts_at": written(one.starts_at),
-            "ends_at": written(one.ends_at),
-            "origin": one.origin,
-        }
-        for one in seen.history
-    ]
-    return {
-        **_facts(seen.account, seen.current_plan, seen.quota),
-        "limits": limits_facts(seen.limits),
-        "overrides": limits_facts(seen.overrides),
-        "extra": extra,
-        "history": history,
-        "submissions": seen.submissions,
-        "active_at": written(seen.active_at),
-    }
+def _answer(session: Session, account: Account) -> WholeUserOut:
+    return WholeUserOut.model_validate(users.detail(session, account))

@@ -19,7 +19,7 @@ from app.models import Account, Role
 from app.services.accounts import access as account_access
 from app.services.accounts.access import Access, Scope
 from app.services.accounts.authentication import BrowserContext
-from app.web.accounts.known_devices import remember_device
+from app.web.auth.known_devices import remember_device
 from app.web.http import viewer
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import network_of, new_guests

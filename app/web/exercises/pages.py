@@ -5,14 +5,12 @@ from typing import Any
 from uuid import uuid4
 
 from fastapi import APIRouter, Response
-from sqlalchemy.orm import Session
 
-from app.models import Account, ExerciseKind, Role, Submission
-from app.services.exercises import catalogue
-from app.services.submissions import submissions
+from app.models import Role, Submission
 from app.services.exercises.catalogue import ExerciseView
-from app.services.exercises.progress import Progress, next_exercise, progress_of
-from app.web.submissions.answer_forms import answer_form
+from app.services.exercises.progress import Progress, next_exercise
+from app.web.exercises.answer_forms import answer_form
+from app.web.exercises.context import HISTORY_LIMIT, PageContext
 from app.web.hints.routes import ladder_context
 from app.web.http.markdown import highlight_code, render_markdown
 from app.web.http.site import SiteOfRequest
@@ -21,24 +19,16 @@ from app.web.auth.dependencies import CurrentVisitor, Visitor
 
 router = APIRouter(include_in_schema=False)
 
-HISTORY_LIMIT = 50
-
-
 @router.head("/exercises/{exercise_id}")
 @router.get("/exercises/{exercise_id}")
 def get_exercise(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str) -> Response:
     """Show an exercise, with what the visitor sent last in the editor."""
     with site.database.read() as session:
-        sent = submissions.latest(session, account=visitor.account, exercise_id=exercise_id)
-        exercise = exercise_context(session, exercise_id, sent=sent)
-        around = around_context(session, visitor.account, exercise_id)
-        talk = tutor_context(session, visitor.account, exercise_id)
+        context = PageContext(session, visitor.account, exercise_id)
+        shown = whole_page(context, visitor, sent=context.latest)
     page = site.pages.page(
         "exercises/exercise.html",
-        **exercise,
-        **around,
-        **visitor_context(visitor),
-        **talk,
+        **shown,
         attempt=None,
         shown_attempt=None,
         refresh_s=None,
@@ -49,35 +39,43 @@ def get_exercise(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str)
     return page
 
 
-def exercise_context(session: Session, exercise_id: str, *, sent: Submission | None) -> dict[str, Any]:
+def whole_page(context: PageContext, visitor: Visitor, *, sent: Submission | None) -> dict[str, Any]:
     """
-    Return what the page shows of an exercise and its lesson: never the solution or the right answer.
+    Return all that the page of an exercise shows, but for the attempt that is looked at.
 
     Args:
-        session: to read with.
-        exercise_id: which one.
+        context: of the request.
+        visitor: who looks.
         sent: what is to stand in the editor or the answer; None for what is there at first.
 
     Raises:
         NotFound: there is no such exercise.
     """
+    return {
+        **exercise_context(context, sent=sent),
+        **around_context(context),
+        **visitor_context(visitor),
+        **tutor_context(context.session, context.account, context.exercise_id, context.usage),
+    }
+
+
+def exercise_context(context: PageContext, *, sent: Submission | None) -> dict[str, Any]:
+    """Return what the page shows of an exercise and its lesson: never the solution or the right answer."""
     # Stored content leaves out what an author has left out.
-    content = catalogue.current_version(session, exercise_id).content
-    lesson = catalogue.lesson_of(session, exercise_id)
+    content, lesson = context.version.content, context.lesson
     setup = content.get("setup", "").rstrip("\n")
     starter = content.get("starter", "")
     source = sent.source if sent else None
-    is_question = content.get("kind") == ExerciseKind.QUESTION
     return {
         "exercise": {
-            "id": exercise_id,
+            "id": context.exercise_id,
             "title": content["title"],
             "statement": render_markdown(content["statement"]),
             "setup": highlight_code(setup),
             "setup_lines": setup.count("\n") + 1,
             "starter": starter,
         },
-        "answer": answer_form(content, given=source or "") if is_question else None,
+        "answer": answer_form(content, given=source or "") if context.is_question else None,
         "source": starter if source is None else source,
         "sent": sent,
         "idempotency_key": uuid4().hex,
@@ -89,20 +87,18 @@ def exercise_context(session: Session, exercise_id: str, *, sent: Submission | N
     }
 
 
-def around_context(session: Session, account: Account, exercise_id: str) -> dict[str, Any]:
+def around_context(context: PageContext) -> dict[str, Any]:
     """
     Return what stands around an exercise and changes with each attempt: earlier ones, and where to go on.
 
     Raises:
         NotFound: there is no such exercise.
     """
-    past = submissions.history(session, account=account, exercise_id=exercise_id, limit=HISTORY_LIMIT + 1)
-    listed = catalogue.outline(session)
-    progress = progress_of(session, account)
+    exercise_id, listed, progress = context.exercise_id, context.outline, context.progress
     return {
-        "question": catalogue.current(session, exercise_id).kind is ExerciseKind.QUESTION,
-        "history": past[:HISTORY_LIMIT],
-        "history_more": len(past) > HISTORY_LIMIT,
+        "question": context.is_question,
+        "history": context.attempts[:HISTORY_LIMIT],
+        "history_more": len(context.attempts) > HISTORY_LIMIT,
         "listed": len(listed),
         "onward": next_exercise(listed, progress, after=exercise_id),
         "steps": [
@@ -111,7 +107,7 @@ def around_context(session: Session, account: Account, exercise_id: str) -> dict
         ],
         "here": exercise_id,
         "exercise_id": exercise_id,
-        **ladder_context(session, account, exercise_id),
+        **ladder_context(context.session, context.account, context.version, context.report),
     }
 
 

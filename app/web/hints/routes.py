@@ -1,21 +1,21 @@
 """Hints: opening one, by the page or by the API, and what instructors see of their use."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Form, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from app.models import Account
+from app.models import Account, ExerciseVersion
 from app.services import hints
 from app.services.exercises import catalogue
-from app.services.hints import Hint
-from app.services.tutor.context import last_attempt
+from app.services.tutor.context import last_report
 from app.web.auth.dependencies import CurrentAccount, CurrentInstructor, CurrentVisitor
 from app.web.http.markdown import render_markdown
+from app.web.http.schemas import problems
 from app.web.http.site import SiteOfRequest
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["hints"])
 
@@ -23,7 +23,9 @@ router = APIRouter(tags=["hints"])
 class HintOut(BaseModel):
     """An open hint."""
 
-    rung: int = Field(description="Its place on the ladder, from 1.")
+    model_config = ConfigDict(from_attributes=True)
+
+    rung: int = Field(validation_alias="number", description="Its number, from 1.")
     text: str = Field(description="Markdown.")
     left: int = Field(description="How many are still closed.")
 
@@ -38,12 +40,11 @@ class HintsOut(BaseModel):
 class RungIn(BaseModel):
     """Which hint to open."""
 
-    rung: int | None = Field(None, description="Its place from 1; the next closed one if left out.", ge=1, le=1000)
+    rung: int | None = Field(None, description="Its number, from 1; the next closed one if left out.", ge=1, le=1000)
 
 
 @router.post(
     "/api/v1/exercises/{exercise_id}/hints/next",
-    response_model=HintOut,
     responses=problems(400, 401, 403, 404, 413, 422, 503),
     summary="Open a hint",
 )
@@ -52,7 +53,7 @@ def post_next_hint(
     account: CurrentAccount,
     exercise_id: str,
     body: Annotated[RungIn | None, Body()] = None,
-) -> Response:
+) -> HintOut:
     """
     Open the next hint, or the one whose `rung` is sent: that may be sent twice. It never costs a tutor message.
 
@@ -60,21 +61,20 @@ def post_next_hint(
     """
     with site.database.write() as session:
         hint = hints.open_hint(session, account=account, exercise_id=exercise_id, number=body.rung if body else None)
-    return json_answer(_facts(hint))
+    return HintOut.model_validate(hint)
 
 
 @router.get(
     "/api/v1/exercises/{exercise_id}/hints",
-    response_model=HintsOut,
     responses=problems(401, 404),
     summary="Hints that are open",
 )
-def get_hints(site: SiteOfRequest, account: CurrentAccount, exercise_id: str) -> Response:
+def get_hints(site: SiteOfRequest, account: CurrentAccount, exercise_id: str) -> HintsOut:
     """Return the hints that this account has opened, in order."""
     with site.database.read() as session:
         ladder = hints.hints_of(session, account=account, exercise_id=exercise_id, report=None)
-    left = ladder.total - len(ladder.opened)
-    return json_answer({"hints": [_facts(one) for one in ladder.opened], "left": left})
+    opened = [HintOut.model_validate(one) for one in ladder.opened]
+    return HintsOut(hints=opened, left=ladder.total - len(opened))
 
 
 @router.post("/exercises/{exercise_id}/hints", include_in_schema=False)
@@ -90,7 +90,9 @@ def post_hint(
     """Open a hint from the page: answer with the ladder, or go back to the page."""
     with site.database.write() as session:
         hints.open_hint(session, account=visitor.account, exercise_id=exercise_id, number=rung, offered=offered)
-        shown = ladder_context(session, visitor.account, exercise_id)
+        version = catalogue.current_version(session, exercise_id)
+        report = last_report(session, visitor.account, exercise_id)
+        shown = ladder_context(session, visitor.account, version, report)
     if request.headers.get("hx-request") == "true":
         answer: Response = site.pages.page(
             "hints/opened.html", exercise_id=exercise_id, new_rung=rung, swap=False, **shown
@@ -115,10 +117,19 @@ def get_use(site: SiteOfRequest, _instructor: CurrentInstructor, exercise_id: st
     )
 
 
-def ladder_context(session: Session, account: Account, exercise_id: str) -> dict[str, Any]:
-    """Return what the page shows of the ladder: what is open, and what to offer. Raises NotFound."""
-    _, report = last_attempt(session, account, exercise_id)
-    ladder = hints.hints_of(session, account=account, exercise_id=exercise_id, report=report)
+def ladder_context(
+    session: Session, account: Account, version: ExerciseVersion, report: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """
+    Return what the page shows of the hints: which are open, and which one to offer.
+
+    Args:
+        session: to read with.
+        account: who looks.
+        version: of the exercise.
+        report: the last report on a check; None if there is none.
+    """
+    ladder = hints.hints_of_version(session, account=account, version=version, report=report)
     failed = report is not None and report.get("verdict") not in {None, "passed"}
     return {
         "ladder": {
@@ -129,7 +140,3 @@ def ladder_context(session: Session, account: Account, exercise_id: str) -> dict
             "offered": failed,
         }
     }
-
-
-def _facts(hint: Hint) -> dict[str, Any]:
-    return {"rung": hint.number, "text": hint.text, "left": hint.left}

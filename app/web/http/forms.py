@@ -1,67 +1,119 @@
-"""What forms have in common: errors stand beside their field, and one goes on only within the site."""
+"""
+What people typed into a form, read field by field.
 
-import re
-from collections.abc import Callable
-from typing import Annotated, Any
+A field that will not do gets a sentence beside it, and everything typed stays where it is; so fields are text until
+they have been read here. A form that changes something carries a fingerprint of what it was opened with: if that is
+no longer how things stand, somebody else was quicker, and is not overwritten.
+"""
 
-from fastapi import Form, Query
-from fastapi.responses import RedirectResponse, Response
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from hashlib import sha256
+from typing import Annotated, TypeVar
 
-from app.errors import (
-    AppError,
-    EmailRefused,
-    EmailTaken,
-    PasswordRefused,
-    PasswordWrong,
-    SignInRefused,
-    TokenRefused,
-)
-from app.web.http.site import Site
+from fastapi import Depends, Request
 
-_FIELDS: dict[type[AppError], str] = {
-    EmailRefused: "email",
-    EmailTaken: "email",
-    PasswordRefused: "password",
-    PasswordWrong: "current",
-    SignInRefused: "form",
-    TokenRefused: "label",
-}
-FieldErrors = tuple(_FIELDS)
-"""What a page tells beside a field. Any other error is a page of its own."""
+from app.clock import utc_now
+from app.errors import EditedMeanwhile
 
-Word = Annotated[str, Form()]
-NextInForm = Annotated[str, Form(alias="next")]
-NextInQuery = Annotated[str, Query(alias="next")]
-# Two slashes, or what a browser takes for them, would lead to another site.
-_LOCAL = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+Value = TypeVar("Value")
+FIELD_LIMIT = 2000  # characters
+_MOST_FIELDS = 40
+_NINES = 10  # digits, beyond which no number of ours goes
 
 
-def local(path: str) -> str:
-    """Return where to go on, if that is on this site; otherwise the first page."""
-    return path if _LOCAL.fullmatch(path) else "/"
+class FormRefused(Exception):
+    """Something in a form will not do; which fields, and why, is in the form itself."""
 
 
-def go_to(path: str) -> RedirectResponse:
-    """Go on after something was done: a reload does not do it again."""
-    return RedirectResponse(local(path), status_code=303, headers={"Cache-Control": "no-store"})
+@dataclass
+class Form:
+    """One form as it was sent, and what is wrong with it."""
+
+    typed: Mapping[str, str]
+    errors: dict[str, str] = field(default_factory=dict)
+    """By field, a sentence."""
+
+    def text(self, name: str, *, most: int = FIELD_LIMIT) -> str:
+        """Return a line of text, without spaces round it."""
+        value = " ".join(self.typed.get(name, "").split())
+        if len(value) > most:
+            return self._wrong(name, f"At most {most} characters.", "")
+        if not value.isprintable():
+            return self._wrong(name, "Only characters that can be printed.", "")
+        return value
+
+    def chosen(self, name: str, options: list[str]) -> str:
+        """Return one of some options."""
+        value = self.typed.get(name, "")
+        return value if value in options else self._wrong(name, "Choose one of these.", options[0])
+
+    def ticked(self, name: str) -> bool:
+        """Say whether a box is ticked."""
+        return name in self.typed
+
+    def confirmed(self, name: str = "sure") -> None:
+        """Insist on a box being ticked."""
+        if not self.ticked(name):
+            self._wrong(name, "Tick this box if you mean it.", "")
+
+    def whole(self, name: str, *, least: int, most: int) -> int:
+        """Return a whole number."""
+        value = self.typed.get(name, "").strip().replace(" ", "")
+        if value.isascii() and value.isdecimal() and len(value) <= _NINES and least <= int(value) <= most:
+            return int(value)
+        return self._wrong(name, f"Write a whole number from {least} to {most}.", least)
+
+    def whole_or_none(self, name: str, *, least: int, most: int) -> int | None:
+        """Return a whole number, or None if the field was left empty."""
+        return self.whole(name, least=least, most=most) if self.typed.get(name, "").strip() else None
+
+    def end_of_day(self, name: str) -> datetime | None:
+        """Return the last second of a day, in UTC; None if the field was left empty."""
+        value = self.typed.get(name, "").strip()
+        if not value:
+            return None
+        day = as_day(value)
+        if day is None:
+            return self._wrong(name, "Write a day as year-month-day, such as 2027-01-31.", None)
+        end = datetime(day.year, day.month, day.day, 23, 59, 59, tzinfo=UTC)
+        return self._wrong(name, "Choose today or a later day.", None) if end <= utc_now() else end
+
+    def unchanged_since(self, facts: object, *, what: str) -> None:
+        """Refuse a form that was opened when things stood otherwise. Raises EditedMeanwhile."""
+        if self.typed.get("before") != fingerprint(facts):
+            raise EditedMeanwhile(what=what)
+
+    def finish(self) -> None:
+        """Go on only if every field that was read will do. Raises FormRefused."""
+        if self.errors:
+            raise FormRefused
+
+    def _wrong(self, name: str, sentence: str, instead: Value) -> Value:
+        self.errors[name] = sentence
+        return instead
 
 
-def errors_of(error: AppError, field: str | None = None) -> dict[str, str]:
-    """Return an error as forms show it: by the field beside which it stands."""
-    return {field or _FIELDS.get(type(error), "form"): error.detail}
+def as_day(text: str) -> date | None:
+    """Return the day that a text such as 2027-01-31 names; None if it names none of this and the next century."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if 2000 <= day.year < 2200 else None  # noqa: PLR2004
 
 
-def private(page: Response) -> Response:
-    """Keep a page whose address or content is a secret out of caches, and its address out of what it loads."""
-    page.headers.update({"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
-    return page
+def fingerprint(facts: object) -> str:
+    """Return a short text that is another one for other facts."""
+    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
 
 
-def form_page(site: Site, template: str) -> Callable[..., Response]:
-    """Return a function that shows a form: with what was typed, and with what is wrong with it."""
+async def _form(request: Request) -> Form:
+    # async, because a body can only be read so; it is small, and nothing else is done here
+    sent = await request.form(max_files=0, max_fields=_MOST_FIELDS)
+    return Form({name: value for name, value in sent.items() if isinstance(value, str)})
 
-    def show(error: AppError | None = None, *, field: str | None = None, **context: Any) -> Response:  # noqa: ANN401
-        errors = errors_of(error, field) if error else {}
-        return private(site.pages.page(template, status=error.status if error else 200, errors=errors, **context))
 
-    return show
+SentForm = Annotated[Form, Depends(_form)]

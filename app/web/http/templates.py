@@ -1,5 +1,6 @@
 """Turning templates into HTML: the environment, and addresses of static files that may be cached for ever."""
 
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,20 +12,22 @@ from markupsafe import Markup
 from app.settings import ROOT
 from app.web.http import viewer
 from app.web.http.markdown import render_line, render_markdown
-from app.web.submissions import wording
+from app.web.http.moments import utc
 
 STATIC = ROOT / "static"
-_FILTERS = (
-    "check_message", "headline", "named", "past_look", "progress_look", "shown_mix_up", "status_look", "summary",
-    "timing", "tone", "utc",
-)  # fmt: skip
 
 
 class Pages:
     """Renders templates. Safe to share between threads."""
 
-    def __init__(self) -> None:
-        """Read the fingerprints of all static files; templates are read when first used."""
+    def __init__(self, words: Mapping[str, Callable[..., object]] | None = None) -> None:
+        """
+        Read the fingerprints of all static files; templates are read when first used.
+
+        Args:
+            words: what templates call beside the filters `line` and `markdown`, by the name under which they do: as
+                a filter or as a function.
+        """
         self._assets = {str(file.relative_to(STATIC)): _fingerprint(file) for file in _files(STATIC)}
         self._environment = Environment(
             loader=FileSystemLoader(ROOT / "templates"),
@@ -33,9 +36,8 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters |= {name: getattr(wording, name) for name in _FILTERS}
-        self._environment.filters |= {"line": render_line, "markdown": _markdown}
-        self._environment.globals |= {"asset": self.asset, "first_failure": wording.first_failure}
+        self._environment.filters |= {**(words or {}), "line": render_line, "markdown": _markdown, "utc": utc}
+        self._environment.globals |= {**(words or {}), "asset": self.asset}
 
     def asset(self, name: str) -> str:
         """Return the address of a static file, which changes with its content. Raises: KeyError."""

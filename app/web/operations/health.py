@@ -1,6 +1,9 @@
 """Whether the site is alive, and whether it can serve: for supervisors and load balancers."""
 
+from typing import Literal
+
 from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.clients.mail import read_smtp_url
@@ -10,11 +13,39 @@ from app.services.grading import workers
 from app.web.admin.pages import admin_page
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.problems import Problem, document
+from app.web.http.schemas import problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.operations.metrics import in_words
-from app.web.submissions.schemas import json_answer, problems
 
 router = APIRouter(tags=["health"])
+
+
+class AliveOut(BaseModel):
+    """That the process answers."""
+
+    status: Literal["alive"]
+
+
+class WallOut(BaseModel):
+    """One layer of the sandbox, as the weakest worker has it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    wall: str
+    deed: str = Field(description="What a student's code could do without it.")
+    state: str = Field(description="`holds`, `not needed` or `missing`.")
+
+
+class ReadyOut(BaseModel):
+    """Who grades, behind which walls, and what waits."""
+
+    status: Literal["ready"]
+    workers: int
+    slots: int
+    waiting: int = Field(description="Live submissions that no worker has taken.")
+    oldest_s: float = Field(description="How long the oldest job has waited.")
+    walls: list[WallOut]
+
 
 _NOT_READY = Problem(
     status=503,
@@ -27,7 +58,7 @@ _NOT_READY = Problem(
 @router.get("/admin/health", include_in_schema=False)
 def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
     """Show an administrator what `/readyz` says: who grades, what waits, and whether the walls hold."""
-    site.write_figures()
+    site.write_metrics()
     with site.database.read() as session:
         now, totals = metrics.snapshot(session, site.queue), metrics.totals(session)
     return admin_page(
@@ -52,14 +83,14 @@ def _mail_server(site: Site) -> str:
 
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Is the server alive?")
-def healthz() -> Response:
+def healthz() -> AliveOut:
     """Answer as long as the process does."""
-    return json_answer({"status": "alive"})
+    return AliveOut(status="alive")
 
 
-@router.head("/readyz", include_in_schema=False)
-@router.get("/readyz", responses=problems(503), summary="Can the server do its work?")
-def readyz(site: SiteOfRequest) -> Response:
+@router.head("/readyz", response_model=ReadyOut, include_in_schema=False)
+@router.get("/readyz", response_model=ReadyOut, responses=problems(503), summary="Can the server do its work?")
+def readyz(site: SiteOfRequest) -> ReadyOut | Response:
     """
     Answer with 200 if the database can be read and has its tables, and say who grades, and behind which walls.
 
@@ -73,6 +104,11 @@ def readyz(site: SiteOfRequest) -> Response:
             waiting, oldest_s = site.queue.depth(session), metrics.waited_s(session, site.queue)
     except SQLAlchemyError:
         return document(_NOT_READY)
-    ready = {"status": "ready", "workers": len(there), "slots": slots, "waiting": waiting, "oldest_s": oldest_s}
-    ready["walls"] = walls
-    return json_answer(ready)
+    return ReadyOut(
+        status="ready",
+        workers=len(there),
+        slots=slots,
+        waiting=waiting,
+        oldest_s=oldest_s,
+        walls=[WallOut.model_validate(one) for one in walls],
+    )

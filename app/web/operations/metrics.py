@@ -42,7 +42,7 @@ def metrics(request: Request, site: SiteOfRequest) -> Response:
     """Tell the figures of the whole site. Raises: NotFound."""
     if not _may_read(request, site):
         raise NotFound(what="page", name="metrics")
-    site.write_figures()
+    site.write_metrics()
     with site.database.read() as session:
         totals, now = service_metrics.totals(session), service_metrics.snapshot(session, site.queue)
     told = CollectorRegistry(auto_describe=False)

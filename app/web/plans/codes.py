@@ -4,18 +4,19 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from app.errors import AppError, CodeNotNeeded, CodeRefused, SignUpFirst, TooManyTries
 from app.models import Account, Rule
-from app.services.plans import codes, plans, quotas
-from app.web.admin.forms import SentForm
-from app.web.admin.schemas import Strict, written
+from app.services.plans import codes
+from app.services.plans.plan_usage import usage_of
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
+from app.web.http.forms import SentForm
+from app.web.http.schemas import Strict, problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import CODES, CODES_FROM, place_of
-from app.web.submissions.schemas import json_answer, problems
+from app.web.plans.schemas import CurrentPlanOut
 
 router = APIRouter(tags=["account"])
 
@@ -28,25 +29,16 @@ class CodeIn(Strict):
     code: str = Field(max_length=_CODE_LIMIT, description="Small letters, spaces and missing dashes do not matter.")
 
 
-class RedeemedOut(BaseModel):
-    """What a code has given."""
-
-    plan: str
-    plan_ends_at: str | None = Field(description="null is without end.")
-
-
 @router.post(
     "/api/v1/codes/redeem",
-    response_model=RedeemedOut,
     responses=problems(400, 401, 403, 409, 413, 422, 429, 503),
     summary="Redeem a code",
 )
-def post_redemption(*, site: SiteOfRequest, request: Request, account: CurrentAccount, body: CodeIn) -> Response:
+def post_redemption(*, site: SiteOfRequest, request: Request, account: CurrentAccount, body: CodeIn) -> CurrentPlanOut:
     """Give one’s own account the plan that a code stands for. Each code works once."""
     _count_try(site, request, account)
     with site.database.write() as session:
-        current_plan = codes.redeem(session, account, body.code)
-    return json_answer({"plan": current_plan.name, "plan_ends_at": written(current_plan.ends_at)})
+        return CurrentPlanOut.model_validate(codes.redeem(session, account, body.code))
 
 
 @router.get("/account/plan", include_in_schema=False)
@@ -85,10 +77,11 @@ def plan_context(
         code: what was typed, if it was refused.
         code_error: why it was refused.
     """
+    usage = usage_of(session, account)
     return {
-        "held": plans.plan_of(session, account.id),
-        "quota": quotas.quota_of(session, account),
-        "checks": plans.limit_of(session, account, Rule.CHECKS),
+        "held": usage.plan,
+        "quota": usage.tutor_messages,
+        "checks": usage.limits[Rule.CHECKS],
         "redeemed": redeemed,
         "code": code,
         "code_error": code_error,

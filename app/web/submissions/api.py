@@ -3,20 +3,22 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated
 
 import structlog
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.models import Account, SubmissionKind
+from app.services.exercises.catalogue import Current
 from app.services.submissions import submissions
-from app.services.submissions.submissions import SubmissionOrigin
+from app.services.submissions.submissions import SubmissionOrigin, SubmissionState
 from app.web.auth.dependencies import CurrentAccount
+from app.web.http.schemas import problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import network_of
 from app.web.limits.stream_limits import CLOSED, limited
-from app.web.submissions.schemas import Accepted, SourceIn, SubmissionOut, json_answer, problems
+from app.web.submissions.schemas import Accepted, SourceIn, SubmissionOut
 from app.web.submissions.verdict_wait import LONGEST_WAIT_S, follow, look, wait_until_graded
 
 log = structlog.get_logger()
@@ -42,7 +44,6 @@ _Wait = Annotated[
 @router.post(
     "/exercises/{exercise_id}/submissions",
     status_code=202,
-    response_model=Accepted,
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503),
     summary="Check code",
 )
@@ -52,17 +53,18 @@ def post_submission(
     account: CurrentAccount,
     exercise_id: str,
     request: Request,
+    response: Response,
     body: SourceIn,
     key: IdempotencyKey = None,
-) -> Response:
+) -> Accepted:
     """Store code and have it graded. It counts as an attempt. `Location` says where the verdict will be."""
-    return _accept(site, request, account, exercise_id, source=body.source, kind=SubmissionKind.CHECK, key=key)
+    state, _ = store(site, request, account, exercise_id, source=body.source, kind=SubmissionKind.CHECK, key=key)
+    return _accepted(response, state)
 
 
 @router.post(
     "/exercises/{exercise_id}/runs",
     status_code=202,
-    response_model=Accepted,
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503),
     summary="Run code",
 )
@@ -72,26 +74,30 @@ def post_run(
     account: CurrentAccount,
     exercise_id: str,
     request: Request,
+    response: Response,
     body: SourceIn,
     key: IdempotencyKey = None,
-) -> Response:
+) -> Accepted:
     """
     Have code run once on the lesson’s data: what it prints is shown, and nothing is judged or counted.
 
     A question has no code, so a run of it is refused.
     """
-    return _accept(site, request, account, exercise_id, source=body.source, kind=SubmissionKind.RUN, key=key)
+    state, _ = store(site, request, account, exercise_id, source=body.source, kind=SubmissionKind.RUN, key=key)
+    return _accepted(response, state)
 
 
 @router.get(
     "/submissions/{submission_id}",
-    response_model=SubmissionOut,
+    response_model_exclude_unset=True,
     responses=problems(401, 404, 422, 429),
     summary="Get the verdict",
 )
-async def get_submission(site: SiteOfRequest, account: CurrentAccount, submission_id: str, wait: _Wait = 0) -> Response:
+async def get_submission(
+    site: SiteOfRequest, account: CurrentAccount, submission_id: str, wait: _Wait = 0
+) -> SubmissionOut:
     """Answer with the report as soon as there is one, or with how things stand when the wait is over."""
-    return json_answer(await wait_until_graded(site, account, submission_id, wait_s=wait))
+    return SubmissionOut.of(await wait_until_graded(site, account, submission_id, wait_s=wait))
 
 
 def _exists(site: SiteOfRequest, account: CurrentAccount, submission_id: str) -> None:
@@ -117,7 +123,7 @@ async def get_events(
     following = follow(site, account, submission_id)
     async with aclosing(limited(site.streams, request, account.id, following)) as states:
         async for state in states:
-            yield ServerSentEvent(raw_data=_ascii(state), event="state") if state else CLOSED
+            yield ServerSentEvent(raw_data=_ascii(SubmissionOut.of(state)), event="state") if state else CLOSED
 
 
 def store(
@@ -129,9 +135,12 @@ def store(
     source: str,
     kind: SubmissionKind,
     key: str | None = None,
-) -> dict[str, Any]:
+) -> tuple[SubmissionState, Current]:
     """
-    Store a submission with its job in one transaction, wake the workers, and return where it stands.
+    Store a submission with its job in one transaction, and wake the workers.
+
+    Returns:
+        Where it stands, and what the exercise is now.
 
     Raises:
         AppError: whatever `app.services.submissions.submissions.submit` refuses.
@@ -139,7 +148,7 @@ def store(
     network = site.keyed_hash.of("network", network_of(request))
     origin = SubmissionOrigin(network=network, allowed=site.allowances)
     with site.database.write() as session:
-        submission = submissions.submit(
+        sent = submissions.submit(
             session,
             account=account,
             exercise_id=exercise_id,
@@ -149,26 +158,16 @@ def store(
             queue=site.queue,
             origin=origin,
         )
-        state = submissions.state_of(session, account=account, submission_id=submission.id, queue=site.queue)
-    log.info("submission stored", submission=state["id"], kind=kind.value)
+        state = submissions.state_of_sent(session, sent, account=account, exercise_id=exercise_id, queue=site.queue)
+    log.info("submission stored", submission=state.id, kind=kind.value)
     site.wakeups.notify_workers()  # after the commit: a worker that looks sooner finds nothing
-    return state
+    return state, sent.version
 
 
-def _accept(
-    site: Site,
-    request: Request,
-    account: Account,
-    exercise_id: str,
-    *,
-    source: str,
-    kind: SubmissionKind,
-    key: str | None,
-) -> Response:
-    state = store(site, request, account, exercise_id, source=source, kind=kind, key=key)
-    accepted = {"id": state["id"], "state": state["state"]}
-    return json_answer(accepted, status=202, headers={"Location": f"/api/v1/submissions/{state['id']}"})
+def _accepted(response: Response, state: SubmissionState) -> Accepted:
+    response.headers["Location"] = f"/api/v1/submissions/{state.id}"
+    return Accepted.model_validate(state)
 
 
-def _ascii(state: dict[str, Any]) -> str:
-    return json.dumps(state, ensure_ascii=True, allow_nan=False)
+def _ascii(state: SubmissionOut) -> str:
+    return json.dumps(state.model_dump(mode="json", exclude_unset=True), ensure_ascii=True, allow_nan=False)

@@ -15,9 +15,9 @@ from app.models import Account
 from app.services.submissions import drafts
 from app.services.submissions.drafts import DRAFTS_KEPT, NAME_PATTERN
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
+from app.web.http.schemas import ProblemOut, problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import DRAFTS, FIRST_DRAFTS_FROM, place_of
-from app.web.submissions.schemas import ProblemOut, problems
 
 router = APIRouter()
 
@@ -75,11 +75,6 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _private(response: Response) -> None:
-    """Keep what somebody typed out of every cache."""
-    response.headers["Cache-Control"] = "no-store"
-
-
 def _room_for_another(site: SiteOfRequest, request: Request) -> None:
     """Bound how many guests one place can become by drafts. Raises TooManyTries."""
     site.rates.take(FIRST_DRAFTS_FROM, place_of(request))
@@ -88,7 +83,6 @@ def _room_for_another(site: SiteOfRequest, request: Request) -> None:
 @router.get(
     "/api/v1/exercises/{exercise_id}/drafts",
     tags=["drafts"],
-    dependencies=[Depends(_private)],
     responses=problems(401, 403, 404, 422),
     summary="List my drafts",
 )
@@ -102,7 +96,6 @@ def get_drafts(site: SiteOfRequest, account: CurrentAccount, exercise_id: str) -
 @router.put(
     "/api/v1/exercises/{exercise_id}/drafts/{draft_id}",
     tags=["drafts"],
-    dependencies=[Depends(_private)],
     responses={**problems(400, 401, 403, 404, 413, 422, 429, 503), **_CONFLICT},
     summary="Save a draft",
     description="Store what stands in an editor. Name the version that the change was made to: if what is stored is "
@@ -135,7 +128,7 @@ def delete_draft(
 @router.post(
     "/exercises/{exercise_id}/drafts",
     include_in_schema=False,
-    dependencies=[Depends(_private), Depends(_room_for_another)],
+    dependencies=[Depends(_room_for_another)],
 )
 def post_draft(
     *, site: SiteOfRequest, visitor: CurrentVisitor, response: Response, exercise_id: str, body: FirstDraftIn

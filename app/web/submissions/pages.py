@@ -16,15 +16,15 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from app.models import Account, ExerciseKind, SubmissionKind
-from app.services.exercises import catalogue
 from app.services.submissions import submissions
+from app.services.submissions.submissions import SubmissionPhase, SubmissionState
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor, Visitor
-from app.web.exercises.pages import around_context, exercise_context, visitor_context
+from app.web.exercises.context import PageContext
+from app.web.exercises.pages import around_context, whole_page
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.stream_limits import CLOSED, limited
 from app.web.submissions.api import store
 from app.web.submissions.verdict_wait import follow, look, wait_until_graded
-from app.web.tutor.routes import tutor_context
 
 router = APIRouter(include_in_schema=False)
 
@@ -53,14 +53,14 @@ def post_attempt(
     # Forms send line ends as CR LF, whatever was typed; and of a choice one field for each option.
     text = ",".join(source).replace("\r\n", "\n")
     key = _content_key(idempotency_key, exercise_id, kind, text)
-    state = store(site, request, visitor.account, exercise_id, source=text, kind=kind, key=key)
-    if _by_htmx(request) and state["state"] == "graded":  # sent before, and the answer was lost
+    state, exercise = store(site, request, visitor.account, exercise_id, source=text, kind=kind, key=key)
+    if _by_htmx(request) and state.state is SubmissionPhase.GRADED:  # sent before, and the answer was lost
         answer = _attempt_part(site, visitor.account, state, loads_source=False)
     elif _by_htmx(request):
-        is_question = _is_question(site, exercise_id)
-        answer = site.pages.page("submissions/live.html", question=is_question, **_standing(site, state))
+        is_question = exercise.kind is ExerciseKind.QUESTION
+        answer = site.pages.page("submissions/live.html", question=is_question, **_attempt_context(site, state))
     else:
-        answer = RedirectResponse(f"/submissions/{state['id']}", status_code=303)
+        answer = RedirectResponse(f"/submissions/{state.id}", status_code=303)
     visitor.remember(answer)
     return answer
 
@@ -111,59 +111,50 @@ def _content_key(key: str, *content: str) -> str | None:
     return f"form-{sha256(json.dumps([key, *content]).encode()).hexdigest()}"
 
 
-def _standing(site: Site, state: dict[str, Any]) -> dict[str, Any]:
+def _attempt_context(site: Site, state: SubmissionState) -> dict[str, Any]:
     """Return a submission for a page, with what only the page says of it."""
-    return {"attempt": state, "getting_ready": state["state"] == "queued" and site.is_getting_ready()}
+    is_queued = state.state is SubmissionPhase.QUEUED
+    return {"attempt": state, "getting_ready": is_queued and site.is_getting_ready()}
 
 
-def _is_question(site: Site, exercise_id: str) -> bool:
-    with site.database.read() as session:
-        return catalogue.current(session, exercise_id).kind is ExerciseKind.QUESTION
-
-
-def _update(site: Site, account: Account, state: dict[str, Any]) -> str:
+def _update(site: Site, account: Account, state: SubmissionState) -> str:
     """Return the state, and once there is a result, that and what changes around it."""
     with site.database.read() as session:
-        around = around_context(session, account, state["exercise"])
+        around = around_context(PageContext(session, account, state.exercise))
     return site.pages.text(
         "submissions/update.html",
         **around,
-        **_standing(site, state),
+        **_attempt_context(site, state),
         part="submissions/state.html",
         load_source=None,
         swap=True,
     )
 
 
-def _attempt_part(site: Site, account: Account, state: dict[str, Any], *, loads_source: bool = True) -> Response:
+def _attempt_part(site: Site, account: Account, state: SubmissionState, *, loads_source: bool = True) -> Response:
     with site.database.read() as session:
-        around = around_context(session, account, state["exercise"])
-        source = submissions.source_of(session, account=account, submission_id=state["id"])
+        around = around_context(PageContext(session, account, state.exercise))
+        source = submissions.source_of(session, account=account, submission_id=state.id)
     return site.pages.page(
         "submissions/update.html",
         **around,
-        **_standing(site, state),
+        **_attempt_context(site, state),
         part="submissions/live.html",
         load_source=source if loads_source else None,
         swap=True,
     )
 
 
-def _attempt_page(site: Site, visitor: Visitor, state: dict[str, Any]) -> Response:
+def _attempt_page(site: Site, visitor: Visitor, state: SubmissionState) -> Response:
     with site.database.read() as session:
-        sent = submissions.readable(session, account=visitor.account, submission_id=state["id"])
-        exercise = exercise_context(session, state["exercise"], sent=sent)
-        around = around_context(session, visitor.account, state["exercise"])
-        talk = tutor_context(session, visitor.account, state["exercise"])
+        sent = submissions.readable(session, account=visitor.account, submission_id=state.id)
+        shown = whole_page(PageContext(session, visitor.account, state.exercise), visitor, sent=sent)
     page = site.pages.page(
         "exercises/exercise.html",
-        **exercise,
-        **around,
-        **visitor_context(visitor),
-        **talk,
-        **_standing(site, state),
-        shown_attempt=state["id"],
-        refresh_s=None if state["state"] == "graded" else REFRESH_S,
+        **shown,
+        **_attempt_context(site, state),
+        shown_attempt=state.id,
+        refresh_s=None if state.state is SubmissionPhase.GRADED else REFRESH_S,
         load_source=None,
         swap=False,
     )

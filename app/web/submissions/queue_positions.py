@@ -1,4 +1,4 @@
-"""The places in the queue, as all who wait in this process are told them."""
+"""The positions in the queue, as all who wait in this process are told them."""
 
 import asyncio
 import time
@@ -10,21 +10,21 @@ from anyio import CapacityLimiter, to_thread
 READ_EVERY_S = 1.0
 
 
-class Places:
+class QueuePositions:
     """The queue as it was a moment ago, read once for all who wait in this process."""
 
     def __init__(self, read: Callable[[], dict[str, int]], *, limiter: CapacityLimiter) -> None:
-        """Prepare. `read` returns the place of each that waits; it runs in a thread under `limiter`."""
+        """Prepare. `read` returns the position of each that waits; it runs in a thread under `limiter`."""
         self._read = read
         self._limiter = limiter
         self._lock = asyncio.Lock()
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
         self._read_at_s = -inf
 
     async def of(self, submission_id: str) -> int | None:
-        """Return the place of a submission; None if it does not wait."""
+        """Return the position of a submission; None if it does not wait."""
         async with self._lock:  # whoever comes first reads, and the others wait for that
             if time.monotonic() - self._read_at_s >= READ_EVERY_S:
-                self._places = await to_thread.run_sync(self._read, limiter=self._limiter)
+                self._positions = await to_thread.run_sync(self._read, limiter=self._limiter)
                 self._read_at_s = time.monotonic()
-        return self._places.get(submission_id)
+        return self._positions.get(submission_id)

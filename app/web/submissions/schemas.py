@@ -1,11 +1,13 @@
 """What goes over the HTTP API, as the OpenAPI description tells it."""
 
-import json
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Self
 
-from fastapi import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.models import SubmissionKind
+from app.services.submissions.submissions import SubmissionPhase, SubmissionState
+from app.web.http.schemas import MomentOut
+from graders.report import CheckStatus, Verdict
 
 
 class SourceIn(BaseModel):
@@ -20,8 +22,10 @@ class SourceIn(BaseModel):
 class Accepted(BaseModel):
     """A submission that is stored, and will be graded whatever happens."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
-    state: Literal["queued", "running", "graded"]
+    state: SubmissionPhase
 
 
 class CheckOut(BaseModel):
@@ -29,7 +33,7 @@ class CheckOut(BaseModel):
 
     id: str
     title: str
-    status: Literal["passed", "failed", "not_run"]
+    status: CheckStatus
     message: str
 
 
@@ -74,23 +78,11 @@ class SubmissionOut(BaseModel):
     id: str
     exercise: str
     version: int
-    kind: Literal["check", "run"]
-    created_at: str
-    state: Literal["queued", "running", "graded"]
+    kind: SubmissionKind
+    created_at: MomentOut
+    state: SubmissionPhase
     place: int | None = Field(default=None, description="In the queue; 1 is next. Only while queued.")
-    verdict: (
-        Literal[
-            "passed",
-            "failed",
-            "error",
-            "time_limit",
-            "memory_limit",
-            "output_limit",
-            "crashed",
-            "grader_fault",
-        ]
-        | None
-    ) = None
+    verdict: Verdict | None = None
     checks: list[CheckOut] = Field(default=[], description="Empty for a run.")
     misconception: MisconceptionOut | None = None
     error: ErrorOut | None = None
@@ -102,106 +94,12 @@ class SubmissionOut(BaseModel):
     seed: str = ""
     note: str = Field(default="", description="One sentence about the verdict itself, such as which limit.")
 
-
-class SourceOut(BaseModel):
-    """A section of a lesson."""
-
-    title: str
-    address: str = Field(description="A path on this site.")
-
-
-class QuotaOut(BaseModel):
-    """How an account stands with something that its plan limits."""
-
-    limit: int | None = Field(description="None is unlimited.")
-    used: int = Field(description="In the period, what is just being answered included.")
-    left: int | None = Field(description="How many more may be used now; None if unlimited.")
-    extra: int = Field(description="What is left of that which was given on top of the plan.")
-    period: Literal["minute", "day", "month", "lifetime"]
-    resets_at: str | None = Field(description="When a new period begins, UTC; None if never.")
-
-
-class Me(BaseModel):
-    """The account that a call is made with."""
-
-    id: str
-    email: str | None = Field(description="None for a guest.")
-    role: Literal["guest", "student", "instructor", "admin"]
-    plan: str = Field(description="The plan's name, such as `free`.")
-    plan_ends_at: str | None = Field(description="When it ends, UTC; None is without end.")
-    quotas: dict[str, QuotaOut]
-
-
-class Proof(BaseModel):
-    """What shows that whoever is signed in is really there."""
-
-    password: str | None = Field(default=None, description="The account’s password.")
-    email: str | None = Field(default=None, description="Its e-mail address, if it has no password.")
-
-
-class TokenIn(BaseModel):
-    """A token that is to be made."""
-
-    label: str = Field(default="", max_length=200, description="What it is for.")
-    scopes: list[Literal["read", "write", "admin"]] | None = Field(
-        default=None, min_length=1, max_length=3, description="Unless given, all that are of use to the account."
-    )
-    days: int | None = Field(default=None, ge=1, le=3650, description="Until it expires; unless given, never.")
-
-
-class TokenOut(BaseModel):
-    """A token, without the token itself."""
-
-    id: str
-    label: str
-    scopes: list[Literal["read", "write", "admin"]]
-    created_at: str
-    expires_at: str | None
-
-
-class NewToken(TokenOut):
-    """A token that was made just now."""
-
-    token: str = Field(description="The token itself. It is not shown again.")
-
-
-class ProblemOut(BaseModel):
-    """A problem document (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-
-
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the errors of a call for the OpenAPI description."""
-    return {status: {"description": _MEANINGS[status], "model": ProblemOut} for status in statuses}
-
-
-_MEANINGS = {
-    400: "The body is not JSON in UTF-8.",
-    401: "Neither a token nor a cookie that is known.",
-    403: "The account or the token may not do this, or a page of another site sent it.",
-    404: "There is no such thing, or it is another’s.",
-    409: "It does not fit how things stand, such as an Idempotency-Key that was used for something else.",
-    413: "More than can be taken.",
-    422: "Something in the request is not right: `detail` says what.",
-    429: "A limit is reached; `Retry-After` says when there is more. Of a plan’s: `rule`, `limit`, `used`.",
-    502: "The tutor gave no whole answer; the message is not charged.",
-    503: "The site is busy or not ready: nothing was stored. `Retry-After` says when to come back.",
-}
-
-
-def json_answer(data: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """
-    Answer with JSON, in ASCII.
-
-    What a student's code printed is in it, and may hold half a surrogate pair, which UTF-8 can't.
-    """
-    return Response(
-        json.dumps(data, ensure_ascii=True, allow_nan=False),
-        status_code=status,
-        media_type="application/json",
-        headers={"Cache-Control": "no-store", **(headers or {})},
-    )
+    @classmethod
+    def of(cls, state: SubmissionState) -> Self:
+        """Return a state as the API has it: the report's parts stand beside what is known of any submission."""
+        known = {name: getattr(state, name) for name in ("id", "exercise", "version", "kind", "created_at", "state")}
+        if state.report is not None:
+            known = vars(state.report) | known
+        elif state.state is SubmissionPhase.QUEUED:
+            known["place"] = state.queue_position
+        return cls.model_validate(known, from_attributes=True)

@@ -1,15 +1,12 @@
-"""
-The words, marks and tones in which a result is told: the same on the page and to a screen reader.
+"""The words, marks and tones in which a result is told: the same on the page and to a screen reader."""
 
-Every function takes the JSON of a submission (`app.services.submissions.submissions.state_of`), as the API gives it.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
-Attempt = dict[str, Any]
+from app.models import SubmissionKind
+from app.services.exercises.progress import Progress
+from app.services.submissions.submissions import PastAttempt, SubmissionPhase, SubmissionState
+from graders.report import CheckResult, CheckStatus, Misconception, Report, TensorShape, Verdict
 
 
 @dataclass(frozen=True)
@@ -31,150 +28,168 @@ class Size:
 
 
 _CHECK_LOOKS = {
-    "passed": Look(word="Passed", icon="check", tone="good"),
-    "failed": Look(word="Failed", icon="cross", tone="bad"),
-    "not_run": Look(word="Not judged", icon="minus", tone="skipped"),
+    CheckStatus.PASSED: Look(word="Passed", icon="check", tone="good"),
+    CheckStatus.FAILED: Look(word="Failed", icon="cross", tone="bad"),
+    CheckStatus.NOT_RUN: Look(word="Not judged", icon="minus", tone="skipped"),
 }
 _PAST_LOOKS = {
-    "passed": Look(word="Passed", icon="check", tone="good"),
-    "failed": Look(word="Not yet right", icon="cross", tone="bad"),
-    "error": Look(word="Stopped with an error", icon="cross", tone="bad"),
-    "time_limit": Look(word="Took too long", icon="clock", tone="bad"),
-    "memory_limit": Look(word="Too much memory", icon="alert", tone="bad"),
-    "output_limit": Look(word="Printed too much", icon="alert", tone="bad"),
-    "crashed": Look(word="Crashed", icon="alert", tone="bad"),
-    "grader_fault": Look(word="Not graded, our fault", icon="alert", tone="warn"),
+    Verdict.PASSED: Look(word="Passed", icon="check", tone="good"),
+    Verdict.FAILED: Look(word="Not yet right", icon="cross", tone="bad"),
+    Verdict.ERROR: Look(word="Stopped with an error", icon="cross", tone="bad"),
+    Verdict.TIME_LIMIT: Look(word="Took too long", icon="clock", tone="bad"),
+    Verdict.MEMORY_LIMIT: Look(word="Too much memory", icon="alert", tone="bad"),
+    Verdict.OUTPUT_LIMIT: Look(word="Printed too much", icon="alert", tone="bad"),
+    Verdict.CRASHED: Look(word="Crashed", icon="alert", tone="bad"),
+    Verdict.GRADER_FAULT: Look(word="Not graded, our fault", icon="alert", tone="warn"),
 }
 _PROGRESS_LOOKS = {
-    "new": Look(word="New", icon="ring", tone="new"),
-    "tried": Look(word="Tried", icon="half", tone="tried"),
-    "done": Look(word="Done", icon="tick", tone="good"),
+    Progress.NEW: Look(word="New", icon="ring", tone="new"),
+    Progress.TRIED: Look(word="Tried", icon="half", tone="tried"),
+    Progress.DONE: Look(word="Done", icon="tick", tone="good"),
 }
 _NOT_READ = Look(word="Not read as an answer", icon="alert", tone="warn")
 _ON_ITS_WAY = Look(word="On its way", icon="clock", tone="plain")
 _HEADLINES = {
-    "error": "Your code stopped with an error",
-    "time_limit": "Your code took too long",
-    "memory_limit": "Your code needed too much memory",
-    "output_limit": "Your code printed too much",
-    "crashed": "Your code crashed",
-    "grader_fault": "We couldn’t grade this",
+    Verdict.ERROR: "Your code stopped with an error",
+    Verdict.TIME_LIMIT: "Your code took too long",
+    Verdict.MEMORY_LIMIT: "Your code needed too much memory",
+    Verdict.OUTPUT_LIMIT: "Your code printed too much",
+    Verdict.CRASHED: "Your code crashed",
+    Verdict.GRADER_FAULT: "We couldn’t grade this",
 }
 _ANSWER_HEADLINES = {
-    "passed": "That’s right",
-    "failed": "Not yet right",
-    "error": "That can’t be read as an answer",
+    Verdict.PASSED: "That’s right",
+    Verdict.FAILED: "Not yet right",
+    Verdict.ERROR: "That can’t be read as an answer",
 }
 _ANSWER_SUMMARIES = {
-    "passed": "Well done.",
-    "failed": "Think it over, and answer again.",
-    "error": "It doesn’t count as an answer: write it another way.",
+    Verdict.PASSED: "Well done.",
+    Verdict.FAILED: "Think it over, and answer again.",
+    Verdict.ERROR: "It doesn’t count as an answer: write it another way.",
 }
 _SUMMARIES = {
-    "passed": "Right on the lesson’s data, and on other data and other sizes.",
-    "failed": "Start with the first one: it is open below.",
-    "error": "See below what happened and where.",
-    "time_limit": "It was ended. Is there a loop that never stops?",
-    "memory_limit": "It was ended. Is there a tensor much larger than you meant?",
-    "output_limit": "It was ended. Is there a print inside a long loop?",
-    "crashed": "Python itself was ended, which no ordinary mistake does.",
-    "grader_fault": "This is our fault, not your code’s, and it doesn’t count. Please send it again.",
+    Verdict.PASSED: "Right on the lesson’s data, and on other data and other sizes.",
+    Verdict.FAILED: "Start with the first one: it is open below.",
+    Verdict.ERROR: "See below what happened and where.",
+    Verdict.TIME_LIMIT: "It was ended. Is there a loop that never stops?",
+    Verdict.MEMORY_LIMIT: "It was ended. Is there a tensor much larger than you meant?",
+    Verdict.OUTPUT_LIMIT: "It was ended. Is there a print inside a long loop?",
+    Verdict.CRASHED: "Python itself was ended, which no ordinary mistake does.",
+    Verdict.GRADER_FAULT: "This is our fault, not your code’s, and it doesn’t count. Please send it again.",
 }
 
 
-def headline(attempt: Attempt, *, question: bool = False) -> str:
+def report_of(attempt: SubmissionState) -> Report:
+    """Return the report of a submission. Raises ValueError: it is not graded."""
+    if attempt.report is None:
+        raise ValueError(f"submission {attempt.id} is not graded")
+    return attempt.report
+
+
+def headline(attempt: SubmissionState, *, question: bool = False) -> str:
     """Say in a few words how a graded submission ended; to a question, how the answer is."""
-    verdict = attempt["verdict"]
+    report = report_of(attempt)
+    verdict = report.verdict
     if question and verdict in _ANSWER_HEADLINES:
         return _ANSWER_HEADLINES[verdict]
     if verdict in _HEADLINES:
         return _HEADLINES[verdict]
-    if attempt["kind"] == "run":
+    if attempt.kind is SubmissionKind.RUN:
         return "Your code ran to its end"
-    statuses = [check["status"] for check in attempt["checks"]]
-    if verdict == "passed":
+    statuses = [check.status for check in report.checks]
+    if verdict is Verdict.PASSED:
         return f"All {len(statuses)} checks passed" if len(statuses) > 1 else "The check passed"
-    failed = statuses.count("failed")
+    failed = statuses.count(CheckStatus.FAILED)
     return f"{failed} of {len(statuses)} checks failed" if len(statuses) > 1 else "The check failed"
 
 
-def summary(attempt: Attempt, *, question: bool = False) -> str:
+def summary(attempt: SubmissionState, *, question: bool = False) -> str:
     """Say the sentence under the headline: what it means, or what to do next."""
-    if note := attempt.get("note"):
-        return str(note)
-    if question and attempt["verdict"] in _ANSWER_SUMMARIES:
-        return _ANSWER_SUMMARIES[attempt["verdict"]]
-    if attempt["kind"] == "run" and attempt["verdict"] == "passed":
+    report = report_of(attempt)
+    if report.note:
+        return report.note
+    if question and report.verdict in _ANSWER_SUMMARIES:
+        return _ANSWER_SUMMARIES[report.verdict]
+    if attempt.kind is SubmissionKind.RUN and report.verdict is Verdict.PASSED:
         return "This was only a run: nothing was judged. Press Check when you are ready."
-    if shown_mix_up(attempt):
+    if shown_mix_up(report):
         return "It looks like one known mix-up: read that first."
-    return _SUMMARIES[attempt["verdict"]]
+    return _SUMMARIES[report.verdict]
 
 
-def shown_mix_up(attempt: Attempt) -> dict[str, Any] | None:
+def shown_mix_up(report: Report) -> Misconception | None:
     """Return the mix-up that has a box of its own: of a syntax error the error's box says all there is to say."""
-    mix_up: dict[str, Any] | None = attempt["misconception"]
-    return None if mix_up and mix_up["tag"] == "syntax" else mix_up
+    return None if report.misconception and report.misconception.tag == "syntax" else report.misconception
 
 
-def tone(attempt: Attempt) -> str:
+def tone(attempt: SubmissionState) -> str:
     """Return good, bad, warn (ours) or plain (nothing was judged)."""
-    if attempt["verdict"] == "passed":
-        return "plain" if attempt["kind"] == "run" else "good"
-    return "warn" if attempt["verdict"] == "grader_fault" else "bad"
+    verdict = report_of(attempt).verdict
+    if verdict is Verdict.PASSED:
+        return "plain" if attempt.kind is SubmissionKind.RUN else "good"
+    return "warn" if verdict is Verdict.GRADER_FAULT else "bad"
 
 
-def first_failure(attempt: Attempt) -> str | None:
+def first_failure(report: Report) -> str | None:
     """Return the id of the check that is worth looking at first; the grader orders them for this."""
-    failed = (check["id"] for check in attempt["checks"] if check["status"] == "failed")
-    return next(failed, None)
+    return next((check.id for check in report.checks if check.status is CheckStatus.FAILED), None)
 
 
-def check_message(check: dict[str, Any], attempt: Attempt) -> str:
+def check_message(check: CheckResult, report: Report) -> str:
     """Return what a check says beyond what the error above it has said already."""
-    said = str(check["message"])
-    explanation = attempt["error"]["explanation"] if attempt["error"] else ""
-    if not explanation or explanation not in said:
-        return said
-    rest = said.replace(explanation, "").strip().rstrip(":")
+    explanation = report.error.explanation if report.error else ""
+    if not explanation or explanation not in check.message:
+        return check.message
+    rest = check.message.replace(explanation, "").strip().rstrip(":")
     return f"{rest}, as said above." if rest and rest[-1] not in ".!?" else rest
 
 
-def status_look(status: str) -> Look:
+def status_look(status: CheckStatus) -> Look:
     """Return how one check is shown."""
     return _CHECK_LOOKS[status]
 
 
-def progress_look(progress: str) -> Look:
+def progress_look(progress: Progress) -> Look:
     """Return how it is shown how far an exercise has come."""
     return _PROGRESS_LOOKS[progress]
 
 
-def past_look(past: Attempt, *, question: bool = False) -> Look:
+def past_look(past: PastAttempt, *, question: bool = False) -> Look:
     """Return how an earlier attempt is shown in the list of them."""
-    if question and past["verdict"] == "error":
-        return _NOT_READ
-    return _PAST_LOOKS.get(past["verdict"] or "", _ON_ITS_WAY)
+    if past.state is not SubmissionPhase.GRADED or past.verdict is None:
+        return _ON_ITS_WAY
+    return _NOT_READ if question and past.verdict is Verdict.ERROR else _PAST_LOOKS[past.verdict]
 
 
-def named(shape: Sequence[int], tensor: dict[str, Any]) -> list[Size]:
+def named(shape: Sequence[int], tensor: TensorShape) -> list[Size]:
     """Give each size the name of its axis, as far as there is one for each."""
-    expected = tensor["expected_shape"]
-    names = tensor["dims"] if len(tensor["dims"]) == len(shape) else [""] * len(shape)
+    expected = tensor.expected_shape
+    names = tensor.dims if len(tensor.dims) == len(shape) else [""] * len(shape)
     others = expected if len(expected) == len(shape) else shape
     return [
         Size(name=name, size=size, off=size != other) for name, size, other in zip(names, shape, others, strict=True)
     ]
 
 
-def timing(attempt: Attempt) -> str:
+def timing(report: Report) -> str:
     """Say where the time went, in milliseconds."""
-    spent = attempt["timing_ms"]
-    parts = [("waited", spent["queued"]), ("ran", spent["run"]), ("judged", spent["judge"])]
-    told = ", ".join(f"{word} {value:.0f} ms" for word, value in parts if value >= 1)
-    return f"Done in {spent['total']:.0f} ms" + (f": {told}." if told else ".")
+    spent = report.timing_ms
+    parts = [("waited", spent.queued), ("ran", spent.run), ("judged", spent.judge)]
+    phases = ", ".join(f"{word} {value:.0f} ms" for word, value in parts if value >= 1)
+    return f"Done in {spent.total:.0f} ms" + (f": {phases}." if phases else ".")
 
 
-def utc(moment: str) -> str:
-    """Write an ISO moment for people; a script turns it into the reader's own time where it can."""
-    return datetime.fromisoformat(moment).strftime("%d %b %Y, %H:%M UTC")
+TEMPLATE_WORDS: Mapping[str, Callable[..., object]] = {
+    "check_message": check_message,
+    "first_failure": first_failure,
+    "headline": headline,
+    "named": named,
+    "past_look": past_look,
+    "progress_look": progress_look,
+    "shown_mix_up": shown_mix_up,
+    "status_look": status_look,
+    "summary": summary,
+    "timing": timing,
+    "tone": tone,
+}
+"""What templates call, by name."""

@@ -8,7 +8,7 @@ connection while a model is thinking.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec, TypeVar
@@ -92,7 +92,14 @@ class Answering:
 class AnswerDesk:
     """All answers that this process is giving."""
 
-    def __init__(self, database: Database, *, engine: TutorEngine, fallback: TutorEngine) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        engine: TutorEngine,
+        fallback: TutorEngine,
+        close_engine: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         """
         Prepare to answer.
 
@@ -100,10 +107,12 @@ class AnswerDesk:
             database: where the ledger is.
             engine: who answers.
             fallback: who answers where the first one may not, because a month's tokens are spent.
+            close_engine: what is to be called when no answer is under way any more, and none will be.
         """
         self._database = database
         self._engine = engine
         self._fallback = fallback
+        self._close_engine = close_engine
         self._owner = this_process()
         self._running: dict[str, Answering] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -132,11 +141,13 @@ class AnswerDesk:
         return self._running.get(message_id)
 
     async def close(self) -> None:
-        """Give up what is under way: each message is given back."""
+        """Give up what is under way: each message is given back. Then close the engine's connections."""
         for task in self._tasks:
             task.cancel()
         while self._tasks:
             await asyncio.wait(set(self._tasks))
+        if self._close_engine is not None:
+            await self._close_engine()
 
     async def _run(
         self,

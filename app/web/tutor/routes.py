@@ -14,19 +14,21 @@ from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from app.errors import AppError, MessageUnderWay, NotFound
-from app.models import Account, MessageState, Role, Rule, TutorMessage
-from app.services.plans import quotas
+from app.models import Account, MessageState, Role, TutorMessage
+from app.services.plans.plan_usage import PlanUsage, usage_of
 from app.services.tutor import context as contexts
 from app.services.tutor import ledger
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
 from app.web.http.markdown import render_reply
 from app.web.http.problems import from_app_error, problem_facts
+from app.web.http.schemas import problems
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import GUESTS_MESSAGES, place_of
 from app.web.limits.render_budget import begin_page
 from app.web.limits.stream_limits import CLOSED, limited
-from app.web.submissions.schemas import QuotaOut, SourceOut, json_answer, problems
-from app.web.tutor.answer_tasks import Answering, Told, failure
+from app.web.plans.schemas import QuotaOut
+from app.web.tutor.answer_tasks import AnswerDesk, Answering, Told, failure
+from app.web.tutor.schemas import SourceOut
 
 router = APIRouter(tags=["tutor"])
 
@@ -67,7 +69,7 @@ async def post_question(
     exercise_id: str,
     body: QuestionIn,
     accept: Annotated[str, Header()] = "",
-) -> Response:
+) -> AnswerOut | Response:
     """
     Ask about an exercise. One message is one whole answer: an answer that fails costs nothing.
 
@@ -75,7 +77,7 @@ async def post_question(
     end one event `answer` with what is returned otherwise, or `problem` with a problem document.
     """
     _refuse_crowd(site, request, account)
-    reservation, answering = await site.desk.ask(
+    reservation, answering = await site.parts.get(AnswerDesk).ask(
         account, exercise_id, text=body.text, client_message_id=body.client_message_id
     )
     if answering is None and reservation.under_way:
@@ -85,7 +87,7 @@ async def post_question(
         return EventSourceResponse(_limited(site, request, account, stream))
     if answering is not None and (told := await answering.end()).failed:
         raise failure(told)
-    return json_answer(await to_thread.run_sync(_answer, site, account, reservation.message_id))
+    return await to_thread.run_sync(_answer, site, account, reservation.message_id)
 
 
 async def _limited(
@@ -109,7 +111,8 @@ async def _stream(site: Site, account: Account, message_id: str, answering: Answ
             yield _event("problem", problem_facts(from_app_error(failure(answering.told))))
             return
     try:
-        yield _event("answer", await to_thread.run_sync(_answer, site, account, message_id))
+        whole = await to_thread.run_sync(_answer, site, account, message_id)
+        yield _event("answer", whole.model_dump(mode="json"))
     except AppError as error:
         yield _event("problem", problem_facts(from_app_error(error)))
 
@@ -118,12 +121,17 @@ def _event(name: str, data: Any) -> bytes:  # noqa: ANN401  anything that JSON c
     return format_sse_event(event=name, data_str=json.dumps(data, ensure_ascii=True))
 
 
-def _answer(site: Site, account: Account, message_id: str) -> dict[str, Any]:
+def _answer(site: Site, account: Account, message_id: str) -> AnswerOut:
     """Return a settled answer as the API has it. Raises NotFound."""
     with site.database.read() as session:
         message = ledger.mine(session, account=account, message_id=message_id)
-        quota = quotas.quota_of(session, account, Rule.TUTOR_MESSAGES)
-    return {"id": message.id, "answer": message.answer, "sources": message.sources, "quota": quota.to_json()}
+        quota = usage_of(session, account).tutor_messages
+    return AnswerOut(
+        id=message.id,
+        answer=message.answer,
+        sources=[SourceOut(**one) for one in message.sources],
+        quota=QuotaOut.model_validate(quota),
+    )
 
 
 @router.post("/exercises/{exercise_id}/tutor", include_in_schema=False)
@@ -138,7 +146,7 @@ async def post_message(
 ) -> Response:
     """Ask from the page: the answer is followed there, or waited for without JavaScript."""
     _refuse_crowd(site, request, visitor.account)
-    reservation, answering = await site.desk.ask(
+    reservation, answering = await site.parts.get(AnswerDesk).ask(
         visitor.account, exercise_id, text=text, client_message_id=client_message_id
     )
     if request.headers.get("hx-request") != "true":
@@ -161,7 +169,7 @@ def _asked(site: Site, account: Account, exercise_id: str, message_id: str) -> R
     """Return the new exchange, and the form for the next question."""
     with site.database.read() as session:
         message = ledger.mine(session, account=account, message_id=message_id)
-        shown = {**quota_context(session, account), "message": _shown(message, exercise_id)}
+        shown = {**quota_context(usage_of(session, account)), "message": _shown(message, exercise_id)}
     return site.pages.page("tutor/asked.html", exercise_id=exercise_id, **shown)
 
 
@@ -181,7 +189,7 @@ async def get_message_events(
     site: SiteOfRequest, request: Request, account: CurrentAccount, message_id: str
 ) -> AsyncGenerator[ServerSentEvent]:
     """Stream an answer as HTML; `end` tells the browser not to connect again."""
-    answering = site.desk.running(message_id)
+    answering = site.parts.get(AnswerDesk).running(message_id)
     if answering is not None:
         async with aclosing(limited(site.streams, request, account.id, answering.follow())) as all_told:
             async for told in all_told:
@@ -205,7 +213,10 @@ def _ended(site: Site, account: Account, message_id: str, told: Told | None) -> 
     """Return how an answer has ended, and the counter as it now stands."""
     with site.database.read() as session:
         message = ledger.mine(session, account=account, message_id=message_id)
-        shown = {**quota_context(session, account), "message": _shown(message, _exercise_of(session, message))}
+        shown = {
+            **quota_context(usage_of(session, account)),
+            "message": _shown(message, _exercise_of(session, message)),
+        }
     detail = failure(told).detail if told and told.failed else ""
     return site.pages.text("tutor/ended.html", detail=detail, swap=True, **shown)
 
@@ -234,16 +245,15 @@ def get_sees(site: SiteOfRequest, visitor: CurrentVisitor, exercise_id: str) -> 
     return page
 
 
-def tutor_context(session: Session, account: Account, exercise_id: str) -> dict[str, Any]:
+def tutor_context(session: Session, account: Account, exercise_id: str, usage: PlanUsage) -> dict[str, Any]:
     """Return what the page shows of the tutor: the conversation so far, and what is left of the quota."""
     messages = contexts.conversation(session, account, exercise_id, limit=SHOWN_MESSAGES)
-    return {**quota_context(session, account), "messages": [_shown(one, exercise_id) for one in messages]}
+    return {**quota_context(usage), "messages": [_shown(one, exercise_id) for one in messages]}
 
 
-def quota_context(session: Session, account: Account) -> dict[str, Any]:
+def quota_context(usage: PlanUsage) -> dict[str, Any]:
     """Return what the page says of the quota, and a new id for the next message."""
-    quota = quotas.quota_of(session, account, Rule.TUTOR_MESSAGES)
-    return {"quota": quota, "client_message_id": uuid4().hex}
+    return {"quota": usage.tutor_messages, "client_message_id": uuid4().hex}
 
 
 def _exercise_of(session: Session, message: TutorMessage) -> str:

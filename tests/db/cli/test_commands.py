@@ -20,11 +20,11 @@ from app import logs
 from app.cli import main
 from app.cli.serve import first_admin_link, warn_of_unsent_letters
 from app.db import Database
+from app.main import build_site
 from app.services import audit
 from app.services.accounts.access import access_by_bearer, account_for_link
 from app.services.audit import AuditFilter
 from app.settings import ROOT, Settings
-from app.web.http.site import Site
 
 EXERCISE = "token-and-position-embeddings"
 RIGHT = """
@@ -104,11 +104,11 @@ def test_token_that_cannot_be_is_refused(data: Path, capsys: pytest.CaptureFixtu
 def test_console_prints_the_first_link_while_there_is_no_administrator(data: Path) -> None:
     """A new one with each start, which only this process knows."""
     settings = Settings(data=data, port=1234)
-    links = [first_admin_link(Site(settings)) for _ in range(2)]
+    links = [first_admin_link(build_site(settings)) for _ in range(2)]
     assert all(link and link.startswith("http://127.0.0.1:1234/first-admin/") for link in links)
     assert links[0] != links[1]
     main(["user", "add", "root@example.org", "--role", "admin", "--data", str(data)])
-    assert first_admin_link(Site(settings)) is None
+    assert first_admin_link(build_site(settings)) is None
 
 
 @pytest.mark.parametrize(

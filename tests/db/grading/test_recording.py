@@ -13,7 +13,7 @@ from app.models import Account, GradingResult, Job, JobKind, Submission
 from app.services.grading import recording
 from app.services.grading.queue import GradingQueue, Lease
 from app.services.grading.recording import GradingRequest
-from app.services.submissions.submissions import history, state_of
+from app.services.submissions.submissions import SubmissionState, history, state_of
 from graders.report import Report, Verdict
 
 Send = Callable[..., Submission]
@@ -57,6 +57,12 @@ def runs(database: Database) -> list[GradingResult]:
         return list(session.scalars(select(GradingResult).order_by(GradingResult.number)))
 
 
+def verdict(state: SubmissionState) -> str:
+    """Return the verdict of a submission that is graded."""
+    assert state.report is not None
+    return state.report.verdict
+
+
 def test_order_holds_all_that_grading_needs(send: Send, claimed: Claim) -> None:
     """A worker needs no database between the claim and the record."""
     submission = send("table = 7")
@@ -91,9 +97,10 @@ def test_recorded_result_is_shown_and_counts(
         state = state_of(session, account=account, submission_id=submission.id, queue=queue)
         line = history(session, account=account, exercise_id="make-a-table", limit=1)[0]
         assert session.get(Job, submission.id) is None
-    assert (state["state"], state["verdict"], state["id"]) == ("graded", "passed", submission.id)
-    assert state["timing_ms"]["run"] == 10.0
-    assert (line["state"], line["verdict"]) == ("graded", "passed")
+    assert (state.state, verdict(state), state.id) == ("graded", "passed", submission.id)
+    assert state.report is not None
+    assert state.report.timing_ms.run == 10.0
+    assert (line.state, line.verdict) == ("graded", "passed")
     (run,) = runs(database)
     assert (run.counts, run.number, run.seed, run.worker) == (True, 1, request.seed, WORKER)
 
@@ -157,7 +164,7 @@ def test_graded_submission_stays_graded_during_a_regrade(
     with database.write() as session:
         queue.enqueue(session, submission, kind=JobKind.REGRADE)
         state = state_of(session, account=account, submission_id=submission.id, queue=queue)
-    assert state["verdict"] == "passed"
+    assert verdict(state) == "passed"
 
 
 def test_run_that_only_shows_output_does_not_count(
@@ -176,7 +183,7 @@ def test_run_that_only_shows_output_does_not_count(
     assert not run.counts
     with database.read() as session:
         state = state_of(session, account=account, submission_id=submission.id, queue=queue)
-    assert (state["state"], state["kind"]) == ("graded", "run")
+    assert (state.state, state.kind) == ("graded", "run")
 
 
 def test_given_up_job_is_our_fault_and_does_not_count(
@@ -192,8 +199,7 @@ def test_given_up_job_is_our_fault_and_does_not_count(
     with database.read() as session:
         state = state_of(session, account=account, submission_id=submission.id, queue=queue)
         assert session.get(Job, submission.id) is None
-    assert (state["state"], state["verdict"]) == ("graded", "grader_fault")
-    assert Report.from_json(state | {"state": "graded"}).verdict is Verdict.GRADER_FAULT
+    assert (state.state, verdict(state)) == ("graded", "grader_fault")
 
 
 def test_regrade_after_a_fault_counts(

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select, update
@@ -18,9 +17,10 @@ from app.db import Database
 from app.models import Account, ExerciseVersion, GradingResult, Job, Role
 from app.services.exercises.catalogue import import_course
 from app.services.grading.backend import queue_for, wakeups_for
-from app.services.submissions.submissions import state_of, submit
+from app.services.submissions.submissions import SubmissionState, state_of, submit
 from app.settings import Settings
 from app.worker import Supervisor
+from graders.report import Report
 from tests.conftest import first_course
 
 # Each of these tests starts torch in several processes: one after the other is quicker.
@@ -57,7 +57,7 @@ class School:
     def send(self, source: str, *, kind: str = "check") -> str:
         """Submit, ring, and return the submission's id."""
         with self.database.write() as session:
-            submission = submit(
+            sent = submit(
                 session,
                 account=self._student,
                 exercise_id=EXERCISE,
@@ -66,19 +66,25 @@ class School:
                 queue=self._queue,
             )
         self._wakeups.notify_workers()
-        return submission.id
+        return sent.submission.id
 
-    def when(self, submission_id: str, state: str) -> dict[str, Any]:
-        """Wait until a submission has come to a state, and return what is said about it then."""
-        found: dict[str, Any] = {}
+    def when(self, submission_id: str, state: str) -> SubmissionState:
+        """Wait until a submission has come to a state, and return where it stands then."""
+        found: list[SubmissionState] = []
 
         def is_there() -> bool:
             with self.database.read() as session:
-                found.update(state_of(session, account=self._student, submission_id=submission_id, queue=self._queue))
-            return bool(found["state"] == state)
+                found.append(state_of(session, account=self._student, submission_id=submission_id, queue=self._queue))
+            return found[-1].state == state
 
         until(is_there)
-        return found
+        return found[-1]
+
+    def report(self, submission_id: str) -> Report:
+        """Wait until a submission is graded, and return its report."""
+        report = self.when(submission_id, "graded").report
+        assert report is not None
+        return report
 
     def runs(self, submission_id: str) -> int:
         """Return how many runs of a submission were recorded."""
@@ -122,8 +128,8 @@ def test_worker_grades_what_is_sent(database: Database, tmp_path: Path) -> None:
     school = School(database, tmp_path)
     with working(school.settings):
         checked, run = school.send(RIGHT), school.send("print('hello')", kind="run")
-        assert school.when(checked, "graded")["verdict"] == "passed"
-        assert school.when(run, "graded")["output"] == "hello\n"
+        assert school.report(checked).verdict == "passed"
+        assert school.report(run).output == "hello\n"
     assert school.jobs() == []
     assert list((tmp_path / "scratch").iterdir()) == []
 
@@ -136,7 +142,7 @@ def test_job_of_a_killed_worker_is_graded_by_the_next_once(school: School) -> No
         killed = supervisor.worker_pid
         assert killed is not None
         os.kill(killed, signal.SIGKILL)
-        assert school.when(submission, "graded")["verdict"] == "passed"
+        assert school.report(submission).verdict == "passed"
         assert supervisor.worker_pid not in {None, killed}
     assert school.runs(submission) == 1
     assert school.jobs() == []
@@ -149,7 +155,7 @@ def test_worker_finishes_what_it_has_in_hand_before_it_ends(school: School) -> N
         school.when(submission, "running")
         worker.terminate()
         assert worker.wait(PATIENCE_S) == 0
-    assert school.when(submission, "graded")["verdict"] == "passed"
+    assert school.report(submission).verdict == "passed"
 
 
 def test_worker_gives_back_what_it_cannot_finish_in_time(school: School) -> None:
@@ -220,10 +226,10 @@ def test_job_that_cannot_be_graded_is_given_up_and_the_next_is_graded(school: Sc
         session.execute(update(ExerciseVersion).values(task={"nothing": "that can be graded"}))
     broken = school.send(RIGHT)
     with working(school.settings):
-        assert school.when(broken, "graded")["verdict"] == "grader_fault"
+        assert school.report(broken).verdict == "grader_fault"
         with school.database.write() as session:
             session.execute(update(ExerciseVersion).values(task=good))
-        assert school.when(school.send(RIGHT), "graded")["verdict"] == "passed"
+        assert school.report(school.send(RIGHT)).verdict == "passed"
     assert school.runs(broken) == 1
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from sqlalchemy import event, func, select, update
@@ -20,7 +19,7 @@ from app.errors import (
 )
 from app.models import Account, ExerciseVersion, Job, Role, Submission, SubmissionKind
 from app.services.grading.queue import GradingQueue
-from app.services.submissions.submissions import history, latest, source_of, state_of
+from app.services.submissions.submissions import SubmissionPhase, SubmissionState, history, latest, source_of, state_of
 from graders.task import MAX_SOURCE_BYTES
 
 Send = Callable[..., Submission]
@@ -140,22 +139,22 @@ def test_state_goes_from_queued_to_running(
     """Before it is graded, a submission says where it stands."""
     submission = send()
 
-    def state() -> dict[str, Any]:
+    def state() -> SubmissionState:
         with database.read() as session:
             return state_of(session, account=account, submission_id=submission.id, queue=queue)
 
-    assert state() == {
-        "id": submission.id,
-        "exercise": EXERCISE,
-        "version": 1,
-        "kind": "check",
-        "created_at": submission.created_at.isoformat(),
-        "state": "queued",
-        "place": 1,
-    }
+    assert state() == SubmissionState(
+        id=submission.id,
+        exercise=EXERCISE,
+        version=1,
+        kind=SubmissionKind.CHECK,
+        created_at=submission.created_at,
+        state=SubmissionPhase.QUEUED,
+        queue_position=1,
+    )
     with database.write() as session:
         queue.claim(session, owner="another-machine/0/0:1:1")
-    assert state()["state"] == "running"
+    assert state().state == "running"
 
 
 @pytest.mark.parametrize("role", [Role.STUDENT, Role.GUEST])
@@ -176,7 +175,7 @@ def test_staff_can_read_a_students_submission(
     submission = send()
     with database.read() as session:
         seen = state_of(session, account=new_account(role), submission_id=submission.id, queue=queue)
-    assert seen["id"] == submission.id
+    assert seen.id == submission.id
 
 
 def test_history_shows_own_checks_newest_first(
@@ -188,8 +187,8 @@ def test_history_shows_own_checks_newest_first(
     send("table = 4", account=new_account())
     with database.read() as session:
         lines = history(session, account=account, exercise_id=EXERCISE, limit=10)
-    assert [line["id"] for line in lines] == [new.id, old.id]
-    assert {line["state"] for line in lines} == {"queued"}
+    assert [line.id for line in lines] == [new.id, old.id]
+    assert {line.state for line in lines} == {"queued"}
 
 
 def test_latest_source_is_what_was_sent_last(

@@ -18,6 +18,7 @@ from app.main import create_app
 from app.models import Account, BrowserSession, Role
 from app.services.accounts import access
 from app.settings import Settings
+from app.web.accounts.bootstrap_admin import BootstrapAdmin
 from app.web.auth.dependencies import COOKIE
 from app.web.http.site import Site
 from tests.web.conftest import BROWSER, PAGE, SUBMISSIONS
@@ -310,7 +311,7 @@ def test_link_of_yesterday_works_no_more(
 
 def test_first_administrator_is_made_once(client: TestClient, site: Site) -> None:
     """By the link of the console; after that it leads nowhere."""
-    link = f"/first-admin/{site.opening.open()}"
+    link = f"/first-admin/{site.parts.get(BootstrapAdmin).open()}"
     made_up = client.get("/first-admin/made-up", headers=BROWSER)
     assert made_up.status_code == 404
     assert "the one that the server printed when it last" in made_up.text
@@ -324,14 +325,14 @@ def test_first_administrator_is_made_once(client: TestClient, site: Site) -> Non
     told = client.get(link, headers=BROWSER).text
     assert "This site has an administrator already" in told
     assert link.rpartition("/")[2] not in told.partition("<main")[2]
-    again = f"/first-admin/{site.opening.open()}"
+    again = f"/first-admin/{site.parts.get(BootstrapAdmin).open()}"
     assert client.post(again, data={"email": "eve@example.org", "password": PASSWORD}).status_code == 404
 
 
 def test_student_becomes_the_first_administrator(client: TestClient, site: Site) -> None:
     """Whoever signed up before reading the console gives the password of that account; another's will not do."""
     sign_up(client)
-    link = f"/first-admin/{site.opening.open()}"
+    link = f"/first-admin/{site.parts.get(BootstrapAdmin).open()}"
     with another(client) as second:
         assert second.post(link, data={"email": ADA, "password": "not the password"}).status_code == 403
         assert second.post(link, data={"email": ADA, "password": PASSWORD}).status_code == 303

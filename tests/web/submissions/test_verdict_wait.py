@@ -14,7 +14,7 @@ from app.clients.wakeups.local_sockets import LocalWakeups
 from app.clients.wakeups.port import Subscription, Subscriptions
 from app.main import create_app
 from app.settings import Settings
-from app.web.submissions.queue_positions import Places
+from app.web.submissions.queue_positions import QueuePositions
 from tests.web.conftest import PAGE, SUBMISSIONS, Worker, make_report
 
 # Far more than there are threads (40) or connections (50).
@@ -76,7 +76,7 @@ def test_places_are_read_once_for_all_who_wait(finish: Callable[[Coroutine[Any, 
         return {str(number): number for number in range(500)}
 
     async def story() -> list[int | None]:
-        places = Places(read, limiter=CapacityLimiter(4))
+        places = QueuePositions(read, limiter=CapacityLimiter(4))
         return list(await asyncio.gather(*(places.of(str(number)) for number in (*range(500), "elsewhere"))))
 
     assert finish(story()) == [*range(500), None]

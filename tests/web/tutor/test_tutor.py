@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from app.clients.tutor import EngineFailed, Piece, TutorContext
 from app.models import PlanLimit, Rule
 from app.web.http.site import Site
+from app.web.tutor.answer_tasks import AnswerDesk
 from tests.web.conftest import BROWSER, EXERCISE, PAGE
 
 TUTOR = f"/api/v1/exercises/{EXERCISE}/tutor"
@@ -49,7 +50,7 @@ def engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Says]:
 
     def use(*pieces: str, fails: str = "") -> Says:
         said = Says(*pieces, fails=fails)
-        monkeypatch.setattr(site.desk, "_engine", said)
+        monkeypatch.setattr(site.parts.get(AnswerDesk), "_engine", said)
         return said
 
     return use

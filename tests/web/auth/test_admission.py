@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.errors import SignInBusy
+from app.web.auth import admission
+from app.web.auth.admission import Admission, Buckets, Refusals, Turns
 from app.web.http.problems import Problem, document
-from app.web.limits import admission
-from app.web.limits.admission import Admission, Buckets, Refusals, Turns
 
 Finish = Callable[[Coroutine[Any, Any, Any]], Any]
 Sent = list[dict[str, Any]]
