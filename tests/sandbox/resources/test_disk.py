@@ -63,9 +63,15 @@ HIDDEN = {
 
 @pytest.mark.parametrize("code", HIDDEN.values(), ids=HIDDEN)
 def test_student_cannot_write_more_than_its_share(run: Run, code: str) -> None:
-    """Named or nameless, deep or closed: it is the run's, and the run ends of it, with what it printed."""
+    """
+    Named or nameless, deep or closed: it is the run's, and the run ends of it, with what it printed.
+
+    Whoever writes through a map where there is no room is killed by the kernel, and where the file has no name its room
+    is free again with that: on a busy machine nobody may have seen that it was full.
+    """
     report = run(BEGIN + code)
-    assert report.verdict is Verdict.OUTPUT_LIMIT
+    ends_by_itself = {Verdict.CRASHED} if code == HIDDEN["without a name, written through maps"] else set()
+    assert report.verdict in {Verdict.OUTPUT_LIMIT} | ends_by_itself
     if sized(run):
         assert int((report.output.split() or ["0"])[-1]) <= SHARE_MIB
 
