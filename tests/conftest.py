@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import hypothesis
 import pytest
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
@@ -25,6 +26,10 @@ from graders.grader import Grader
 from graders.report import Report
 from graders.task import Task
 from graders.trials import new_seed
+
+# how long an example takes says how busy the machine is
+hypothesis.settings.register_profile("kelolo", deadline=None)
+hypothesis.settings.load_profile("kelolo")
 
 with warnings.catch_warnings():
     # It looks for a runtime folder of the user, which servers and containers do not have.
