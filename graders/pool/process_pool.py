@@ -101,7 +101,7 @@ class ProcessPool:
         """
         with self._starting:
             self._is_abandoned = True
-            for warm in self._warm.values():
+            for warm in list(self._warm.values()):  # its owner may be closing meanwhile
                 warm.kill()
 
     def prepare(self, role: str, budget: Budget) -> None:

@@ -208,10 +208,17 @@ class WarmProcess(Forker):
     def kill(self) -> None:
         """End it and its runs, from whichever thread; whoever waits for its answer then knows."""
         if self._process.poll() is None:
-            # Its group: bubblewrap that is killed in its first instants leaves behind what it has just cloned, which
-            # does not know yet whom to die with.
+            # Bubblewrap that is killed in its first instants leaves behind what it has just cloned, which has left its
+            # group already, and does not know yet whom to die with.
+            below = _children(self._process.pid)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+            for one in below:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(one, signal.SIGKILL)
+                os.close(one)
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)  # whoever waits for an answer knows, whoever still holds it open
         self._process.wait()
 
     def close(self) -> None:
@@ -222,3 +229,12 @@ class WarmProcess(Forker):
     def alive(self) -> bool:
         """Is the process there?"""
         return self._process.poll() is None and not self._broken
+
+
+def _children(pid: int) -> list[int]:
+    """Descriptors of the processes that a process has started; none where the kernel does not say."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):  # one may have ended meanwhile
+        for one in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
+            found.append(os.pidfd_open(int(one)))  # noqa: PERF401  those before one that is gone are kept
+    return found

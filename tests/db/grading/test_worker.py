@@ -184,12 +184,17 @@ def below(pid: int) -> set[int]:
     return found
 
 
-def test_worker_that_is_stopped_while_it_starts_ends_at_once_and_says_nothing_of_it(school: School) -> None:
-    """Its warm processes, which import, are gone before the folder from which they do."""
+@pytest.mark.parametrize(
+    ("file", "has"), [("cmdline", b"zygote"), ("maps", b"libtorch")], ids=["its first instants", "its imports"]
+)
+def test_worker_that_is_stopped_while_it_starts_ends_at_once_and_says_nothing_of_it(
+    school: School, file: str, has: bytes
+) -> None:
+    """Its warm processes are gone before the folder from which they import."""
 
     def has_come_so_far(pid: int) -> bool:
         try:
-            return b"libtorch" in Path(f"/proc/{pid}/maps").read_bytes()
+            return has in Path(f"/proc/{pid}/{file}").read_bytes()
         except OSError:
             return False
 
