@@ -24,12 +24,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 UID = 39_999  # nobody's, and none that slots get
 TESTS = (
     "test_attacks",
-    "test_bad_input",
-    "test_concurrency",
-    "test_disk",
+    "forging/test_bad_input",
+    "resources/test_concurrency",
+    "resources/test_disk",
     "test_escape",
-    "test_exhaustion",
-    "test_forging",
+    "resources/test_exhaustion",
+    "forging/test_forging",
     "test_judges",
     "test_leaks",
     "test_reading",
