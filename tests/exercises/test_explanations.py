@@ -1,5 +1,6 @@
 """Each kind of exception is really raised in the torch that is pinned, and is explained by what happened there."""
 
+import asyncio
 import json
 import os
 import re
@@ -102,10 +103,14 @@ def explained(code: str, task: Task | None = None) -> Explained:
 def as_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the programs write where nobody minds, with nothing to read, and warnings that are warnings."""
     monkeypatch.chdir(tmp_path)
+    # A browser that another test of this process keeps open has an event loop under way here; a run has none.
+    under_way = asyncio._get_running_loop()
     with open(os.devnull, encoding="utf-8") as nothing, warnings.catch_warnings():  # noqa: PTH123
         monkeypatch.setattr(sys, "stdin", nothing)
         warnings.simplefilter("ignore")
+        asyncio._set_running_loop(None)
         yield
+        asyncio._set_running_loop(under_way)
 
 
 @pytest.mark.parametrize("example", [one for one in examples() if not one.walls], ids=named)

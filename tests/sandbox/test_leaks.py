@@ -1,6 +1,7 @@
 """A student's process cannot learn what is not its own, nor leave anything behind."""
 
 import os
+import re
 from collections.abc import Callable
 
 import pytest
@@ -138,6 +139,6 @@ def test_student_cannot_carry_fresh_data_out_in_a_shape(grade: Grade, solution: 
     """A shape that is not made of the trial's own sizes is another shape, and no more is said."""
     report = grade(f"{solution}\nif block_size != 8:\n    secret = [731, 947]\n    {carried}\n")
     assert report.verdict is not Verdict.PASSED
-    said = str(report.to_json())
+    said = re.sub(r"[0-9a-f]{12,}", "", str(report.to_json()))  # the report's fingerprint may hold any digits
     assert "731" not in said
     assert "947" not in said
