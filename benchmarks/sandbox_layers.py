@@ -22,7 +22,17 @@ from pathlib import Path
 from app.authoring import load_code_exercise
 from app.settings import ROOT
 from graders.grader import Grader
-from graders.sandbox import bubblewrap, descriptors, identity, landlock, libraries, limits, privileges, seccomp, seccomp_list
+from graders.sandbox import (
+    bubblewrap,
+    descriptors,
+    identity,
+    landlock,
+    libraries,
+    limits,
+    privileges,
+    seccomp,
+    seccomp_list,
+)
 from graders.sandbox.layers import SandboxLayers
 from graders.student import main as student
 from graders.task import Task
