@@ -17,7 +17,7 @@ from app.services.accounts.sessions import list_browsers, list_tokens, revoke_to
 from app.services.personal_data import delete_account
 from app.web.accounts.api import require_proof
 from app.web.accounts.browser_names import browser_name
-from app.web.auth.dependencies import CurrentAccess, CurrentArrival, drop_cookie, welcome
+from app.web.auth.dependencies import CurrentAccess, CurrentBrowser, drop_cookie, set_session_cookie
 from app.web.http import viewer
 from app.web.http.form_pages import FieldErrors, Word, errors_of, go_to, private
 from app.web.http.site import Site, SiteOfRequest
@@ -57,12 +57,12 @@ Owner = Annotated[Access, Depends(_owner)]
 
 @router.head("/account")
 @router.get("/account")
-def get_account(site: SiteOfRequest, arrival: CurrentArrival, done: Annotated[str, Query()] = "") -> Response:
+def get_account(site: SiteOfRequest, browser: CurrentBrowser, done: Annotated[str, Query()] = "") -> Response:
     """Show the page; who is not signed in does that first."""
     account = viewer.current().account
     if account is None or account.role is Role.GUEST:
         return go_to("/sign-in?next=/account")
-    return _page(site, account, arrival.browser_id, done=_DONE.get(done))
+    return _page(site, account, browser.browser_id, done=_DONE.get(done))
 
 
 @router.post("/account/email")
@@ -89,7 +89,7 @@ def post_email(*, site: SiteOfRequest, owner: Owner, email: Word = "", current: 
 
 @router.post("/account/password")
 def post_password(
-    *, site: SiteOfRequest, owner: Owner, arrival: CurrentArrival, current: Word = "", password: Word = ""
+    *, site: SiteOfRequest, owner: Owner, browser: CurrentBrowser, current: Word = "", password: Word = ""
 ) -> Response:
     """Change the password: this browser gets a new cookie, and all others are signed out."""
     account = owner.account
@@ -104,12 +104,12 @@ def post_password(
     with site.database.write() as session:
         changed = session.get_one(Account, account.id)
         set_password(session, changed, password_hash=password_hash)
-        cookie = sign_in_by_password(session, changed, arrival)
+        cookie = sign_in_by_password(session, changed, browser)
     answer = go_to("/account?done=password")
     if account.email:
-        letter = password_changed_email(account.email, site=site.settings.site_url)
-        answer.background = BackgroundTask(site.send_quietly, [letter])
-    return welcome(site, account, cookie, answer)
+        email = password_changed_email(account.email, site=site.settings.site_url)
+        answer.background = BackgroundTask(site.send_quietly, [email])
+    return set_session_cookie(site, account, cookie, answer)
 
 
 @router.post("/account/browsers/others/sign-out")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from app.errors import AppError, LimitRefused
 from app.services.plans import codes, plans
 from app.services.plans.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS, Offer
-from app.web.admin.pages import admin_page, done, told
+from app.web.admin.pages import admin_page, done, refusal
 from app.web.admin.schemas import REASON_LIMIT, BatchesOut, BatchIn, BatchOut, MadeOut, ResetIn, RevokedOut
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.csv_cells import safe_row
@@ -70,7 +70,7 @@ def post_codes_page(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) ->
             made = codes.make_batch(session, offer, count, by=admin, reason=reason)
             plan = plans.plan_named(session, offer.plan)
     except (FormRefused, LimitRefused) as error:
-        return _page(site, edited="make", **told(error, form))
+        return _page(site, edited="make", **refusal(error, form))
     page = admin_page(
         site,
         "admin/codes_made.html",
@@ -95,7 +95,7 @@ def post_revoke(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) -> Res
         with site.database.write() as session:
             codes.revoke_batch(session, label, by=admin, reason=reason)
     except (FormRefused, AppError) as error:
-        return _page(site, edited=label, **told(error, form))
+        return _page(site, edited=label, **refusal(error, form))
     return done("/admin/codes", "codes-revoked")
 
 

@@ -81,7 +81,7 @@ def admin_page(
     )
 
 
-def told(error: AppError | FormRefused, form: Form, *, typed: bool = True) -> Mapping[str, Any]:
+def refusal(error: AppError | FormRefused, form: Form, *, typed: bool = True) -> Mapping[str, Any]:
     """Return what `admin_page` needs to say why a form was not taken."""
     if isinstance(error, FormRefused):
         return {"form": form, "status": 422, "error": "Nothing was saved: see below what will not do."}

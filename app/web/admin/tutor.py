@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from app.errors import EditedMeanwhile, LimitRefused
 from app.services.tutor import policy as tutor_policy
 from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS, Policy
-from app.web.admin.pages import admin_page, done, told
+from app.web.admin.pages import admin_page, done, refusal
 from app.web.admin.schemas import REASON_LIMIT, PolicyIn, TutorOut, tutor_out
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.forms import FormRefused, SentForm
@@ -55,7 +55,7 @@ def post_tutor_page(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) ->
             form.unchanged_since(tutor_policy.locked_policy(session).to_json(), what="the ceilings")
             tutor_policy.set_policy(session, Policy(ceiling, failures), by=admin, reason=reason)
     except (EditedMeanwhile, FormRefused, LimitRefused) as error:
-        return _page(site, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
+        return _page(site, **refusal(error, form, typed=not isinstance(error, EditedMeanwhile)))
     return done("/admin/tutor", "tutor")
 
 

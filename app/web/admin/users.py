@@ -22,7 +22,7 @@ from app.services.administration.users import UserFilter, UserOrder
 from app.services.audit import AuditFilter
 from app.services.plans import plans, quotas
 from app.services.plans.plans import MOST
-from app.web.admin.pages import admin_page, done, told
+from app.web.admin.pages import admin_page, done, refusal
 from app.web.admin.plans import limit_context, read_limit
 from app.web.admin.schemas import REASON_LIMIT
 from app.web.auth.dependencies import CurrentAdmin
@@ -51,7 +51,7 @@ def get_users_page(
     """Show who there is, by page, as far as they fit the filters."""
     number = int(page) if page.isascii() and page.isdecimal() and 1 <= len(page) <= len(str(_LAST_PAGE)) else 1
     number = min(max(number, 1), _LAST_PAGE)
-    wanted = UserFilter(
+    filters = UserFilter(
         email=q,
         role=Role(role) if role in set(Role) else None,
         plan=plan,
@@ -59,7 +59,7 @@ def get_users_page(
     )
     order = UserOrder(sort) if sort in set(UserOrder) else UserOrder.EMAIL
     with site.database.read() as session:
-        found = users.search(session, wanted, order=order, limit=PER_PAGE, offset=(number - 1) * PER_PAGE)
+        found = users.search(session, filters, order=order, limit=PER_PAGE, offset=(number - 1) * PER_PAGE)
         known = plans.list_plans(session)
     asked = {"q": q, "role": role, "plan": plan, "state": state, "sort": sort}
     return admin_page(
@@ -93,7 +93,7 @@ def post_user(*, site: SiteOfRequest, admin: CurrentAdmin, user_id: str, what: s
             news = _CHANGES[what](session, account, form, admin)
     except (FormRefused, EditedMeanwhile, LimitRefused, RoleRefused, LastAdmin, OwnAccount) as error:
         typed = not isinstance(error, EditedMeanwhile)
-        return _user_page(site, admin, user_id, edited=what, **told(error, form, typed=typed))
+        return _user_page(site, admin, user_id, edited=what, **refusal(error, form, typed=typed))
     return done(f"/admin/users/{account.id}", news)
 
 

@@ -81,9 +81,9 @@ class Form:
         end = datetime(day.year, day.month, day.day, 23, 59, 59, tzinfo=UTC)
         return self._wrong(name, "Choose today or a later day.", None) if end <= utc_now() else end
 
-    def unchanged_since(self, facts: object, *, what: str) -> None:
+    def unchanged_since(self, values: object, *, what: str) -> None:
         """Refuse a form that was opened when things stood otherwise. Raises EditedMeanwhile."""
-        if self.typed.get("before") != fingerprint(facts):
+        if self.typed.get("before") != fingerprint(values):
             raise EditedMeanwhile(what=what)
 
     def finish(self) -> None:
@@ -105,9 +105,9 @@ def as_day(text: str) -> date | None:
     return day if 2000 <= day.year < 2200 else None  # noqa: PLR2004
 
 
-def fingerprint(facts: object) -> str:
-    """Return a short text that is another one for other facts."""
-    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+def fingerprint(values: object) -> str:
+    """Return a short text that is another one for other values."""
+    return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:24]
 
 
 async def _form(request: Request) -> Form:

@@ -15,7 +15,7 @@ from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
 from app.web.http.forms import SentForm
 from app.web.http.schemas import Strict, problems
 from app.web.http.site import Site, SiteOfRequest
-from app.web.limits.rate_limits import CODES, CODES_FROM, place_of
+from app.web.limits.rate_limits import CODES, CODES_FROM, client_address
 from app.web.plans.schemas import CurrentPlanOut
 
 router = APIRouter(tags=["account"])
@@ -79,7 +79,7 @@ def plan_context(
     """
     usage = usage_of(session, account)
     return {
-        "held": usage.plan,
+        "plan": usage.plan,
         "quota": usage.tutor_messages,
         "checks": usage.limits[Rule.CHECKS],
         "redeemed": redeemed,
@@ -91,7 +91,7 @@ def plan_context(
 def _count_try(site: Site, request: Request, account: Account) -> None:
     """Slow programs down that guess. Raises TooManyTries."""
     site.rates.take(CODES, account.id)
-    site.rates.take(CODES_FROM, place_of(request))
+    site.rates.take(CODES_FROM, client_address(request))
 
 
 def _refused(site: SiteOfRequest, account: Account, typed: str, error: AppError) -> Response:
