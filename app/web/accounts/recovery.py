@@ -22,7 +22,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/forgot")
 def get_forgot(site: SiteOfRequest, _browser: CurrentBrowser) -> Response:
     """Ask for the address."""
-    return form_page(site, "accounts/forgot.html")(email="")
+    return form_page(site, "accounts/forgot.html")
 
 
 @router.post("/forgot")
@@ -31,7 +31,7 @@ def post_forgot(site: SiteOfRequest, request: Request, _browser: CurrentBrowser,
     try:
         address = access.normal_email(email)
     except EmailRefused as error:
-        return form_page(site, "accounts/forgot.html")(error, email=email)
+        return form_page(site, "accounts/forgot.html", error, typed={"email": email})
     site.rates.take(RESETS_FROM, client_address(request))
     site.rates.take(RESETS, address)
     page = private(site.pages.page("accounts/mailed.html", address=address))
@@ -53,7 +53,7 @@ def _send_reset(site: Site, address: str) -> None:
 def get_reset(site: SiteOfRequest, _browser: CurrentBrowser, token: str) -> Response:
     """Ask for the new password."""
     account, _ = _find(site, token, LinkPurpose.RESET)
-    return form_page(site, "accounts/reset.html")(email=account.email)
+    return form_page(site, "accounts/reset.html", email=account.email)
 
 
 @router.post("/reset/{token}")
@@ -63,7 +63,7 @@ def post_reset(site: SiteOfRequest, browser: CurrentBrowser, token: str, passwor
     try:
         passwords.checked(password, email=account.email)
     except PasswordRefused as error:
-        return form_page(site, "accounts/reset.html")(error, email=account.email)
+        return form_page(site, "accounts/reset.html", error, email=account.email)
     password_hash = passwords.make_hash(password)
     with site.database.write() as session:
         account = reset_password(session, token, password_hash=password_hash)
@@ -78,7 +78,7 @@ def post_reset(site: SiteOfRequest, browser: CurrentBrowser, token: str, passwor
 def get_confirm(site: SiteOfRequest, browser: CurrentBrowser, token: str) -> Response:
     """Ask whether to confirm; elsewhere than in the browser that asked for it, the password as well."""
     account, link = _find(site, token, LinkPurpose.CONFIRM)
-    return form_page(site, "accounts/confirm.html")(email=link.email, here=account.id == browser.account_id)
+    return form_page(site, "accounts/confirm.html", email=link.email, here=account.id == browser.account_id)
 
 
 @router.post("/confirm/{token}")
@@ -91,8 +91,8 @@ def post_confirm(*, site: SiteOfRequest, browser: CurrentBrowser, token: str, pa
     """
     account, link = _find(site, token, LinkPurpose.CONFIRM)
     if not _is_theirs(site, account, browser, password):
-        show = form_page(site, "accounts/confirm.html")
-        return show(PasswordWrong(), field="password", email=link.email, here=False)
+        page, error = "accounts/confirm.html", PasswordWrong()
+        return form_page(site, page, error, field="password", email=link.email, here=False)
     old = account.email
     with site.database.write() as session:
         account = confirm(session, token)

@@ -117,9 +117,11 @@ def post_link(site: SiteOfRequest, browser: CurrentBrowser, token: str) -> Respo
 
 
 def _form(site: Site, error: AppError | None = None, *, email: str, onward: str) -> Response:
-    return form_page(site, "accounts/sign_in.html")(
+    return form_page(
+        site,
+        "accounts/sign_in.html",
         error,
-        email=email,
+        typed={"email": email},
         onward=local(onward),
         confirms=site.settings.confirms_email,
         provider=site.provider.title if site.provider else None,

@@ -100,7 +100,7 @@ def mailed(site: Site, address: str, mails: Sequence[Mail]) -> Response:
 def get_first_admin(site: SiteOfRequest, _browser: CurrentBrowser, secret: str) -> Response:
     """Show the form to whoever has read the console."""
     _check_opens(site, secret)
-    return form_page(site, "accounts/first_admin.html")(email="")
+    return form_page(site, "accounts/first_admin.html")
 
 
 @router.post("/first-admin/{secret}")
@@ -115,7 +115,7 @@ def post_first_admin(
 ) -> Response:
     """Make the first administrator, once, and sign in."""
     _check_opens(site, secret)
-    show = form_page(site, "accounts/first_admin.html")
+    page, typed = "accounts/first_admin.html", {"email": email}
     try:
         address = access.normal_email(email)
         known = _owner(site, request, address, password)
@@ -124,9 +124,9 @@ def post_first_admin(
             account = make_first_admin(session, browser, email=address, password_hash=password_hash, known=known)
             cookie = sign_in(session, account, browser)
     except SignInRefused:
-        return show(PasswordWrong(), field="password", email=email)
+        return form_page(site, page, PasswordWrong(), field="password", typed=typed)
     except FieldErrors as error:
-        return show(error, email=email)
+        return form_page(site, page, error, typed=typed)
     site.parts.get(BootstrapAdmin).close()
     return set_session_cookie(site, account, cookie, go_to("/admin/health"))
 
@@ -152,9 +152,11 @@ def _owner(site: Site, request: Request, address: str, password: str) -> Account
 
 
 def _form(site: Site, error: AppError | None = None, *, email: str, onward: str) -> Response:
-    return form_page(site, "accounts/sign_up.html")(
+    return form_page(
+        site,
+        "accounts/sign_up.html",
         error,
-        email=email,
+        typed={"email": email},
         onward=local(onward),
         provider=site.provider.title if site.provider else None,
     )

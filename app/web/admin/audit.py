@@ -19,6 +19,7 @@ from app.web.admin.pages import admin_page
 from app.web.admin.schemas import EntriesOut, EntryOut
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.csv_cells import safe_row
+from app.web.http.form_pages import ShownForm
 from app.web.http.forms import as_day
 from app.web.http.schemas import Moment, problems
 from app.web.http.site import Site, SiteOfRequest
@@ -66,16 +67,15 @@ def get_audit_page(
     filters, errors = _filter_of(asked)
     entries, following = _entries(site, filters, after=_plain(after), limit=PER_PAGE)
     with site.database.read() as session:
-        actions = audit.actions(session)
+        actions = [(one, one) for one in audit.actions(session)]
     query = urlencode({name: value for name, value in asked.items() if value})
     shown: dict[str, Any] = {
         "entries": entries,
         "actions": actions,
-        "asked": asked,
         "query": query,
         "following": following,
     }
-    return admin_page(site, "admin/audit.html", first=not after, asked_errors=errors, **shown)
+    return admin_page(site, "admin/audit.html", first=not after, form=ShownForm("filter", asked, errors), **shown)
 
 
 @router.get("/admin/audit.csv", include_in_schema=False)

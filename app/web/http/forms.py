@@ -25,7 +25,12 @@ _NINES = 10  # digits, beyond which no number of ours goes
 
 
 class FormRefused(Exception):
-    """Something in a form will not do; which fields, and why, is in the form itself."""
+    """Something in a form will not do."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        """Keep a sentence for each field that will not do."""
+        super().__init__(*errors.values())
+        self.errors = errors
 
 
 @dataclass
@@ -89,7 +94,7 @@ class Form:
     def finish(self) -> None:
         """Go on only if every field that was read will do. Raises FormRefused."""
         if self.errors:
-            raise FormRefused
+            raise FormRefused(self.errors)
 
     def _wrong(self, name: str, sentence: str, instead: Value) -> Value:
         self.errors[name] = sentence
