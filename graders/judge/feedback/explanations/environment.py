@@ -9,6 +9,7 @@ from graders.judge.feedback.explanations.scene import Scene, quoted, walk
 _R = "RuntimeError"
 _ANY = "AssertionError RuntimeError AcceleratorError NotImplementedError"
 _GIB = 1 << 30
+_AT_ONCE_BYTES = 64 * 1024 * 1024  # what is asked for at once, and is smaller, was not too large by itself
 _MIB = 1 << 20
 
 
@@ -53,6 +54,9 @@ def _device(scene: Scene, match: re.Match[str]) -> str:
 def _too_large(scene: Scene, match: re.Match[str]) -> str:
     asked = re.search(r"you tried to allocate (\d+) bytes", scene.message)
     size = int(asked[1]) if asked else 0
+    loop = _loop_around(scene)
+    if loop is not None and size < _AT_ONCE_BYTES:
+        return _filled_by(scene, loop)
     much = (
         f" It asks for {size / _GIB:.1f} GiB at once."
         if size >= _GIB
@@ -65,6 +69,31 @@ def _too_large(scene: Scene, match: re.Match[str]) -> str:
         f"size in it is far larger than it "
         "should be?"
     )
+
+
+def _loop_around(scene: Scene) -> ast.For | ast.While | None:
+    """The innermost loop of the student's text that the failing line is in the body of."""
+    loops = [one for one in walk(scene.tree) if isinstance(one, ast.For | ast.While)]
+    around = [one for one in loops if one.body[0].lineno <= scene.line <= (one.end_lineno or 0)]
+    return max(around, key=lambda one: one.lineno, default=None)
+
+
+def _filled_by(scene: Scene, loop: ast.For | ast.While) -> str:
+    """No single thing was too large: a loop has kept a little more in each round."""
+    text = (
+        f"By line {scene.line} all the memory that a run may use was full, little by little: the loop on line "
+        f"{loop.lineno} goes round and round, and what each round makes is kept."
+    )
+    if isinstance(loop, ast.While):
+        asked = {one.id for one in ast.walk(loop.test) if isinstance(one, ast.Name)}
+        stored = {one.id for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        plain = not any(isinstance(one, ast.Call | ast.Attribute | ast.Subscript) for one in ast.walk(loop.test))
+        if asked and plain and not asked & stored:
+            names = " or ".join(f"`{name}`" for name in sorted(asked))
+            return (
+                f"{text} Its condition asks about {names}, and nothing in it changes that. What should each round do?"
+            )
+    return f"{text} When should it come to its end, and does all of it have to be kept?"
 
 
 def _recursion(scene: Scene, _: re.Match[str]) -> str:
@@ -182,7 +211,7 @@ RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("out-of-memory",
          "RuntimeError MemoryError OSError OutOfMemoryError",
          r"can't allocate memory|DefaultCPUAllocator|Cannot allocate memory|Unable to allocate|bad_alloc|not enough "
-         r"memory", _too_large),
+         r"memory|\[enforce fail a\Z", _too_large),
     ExplanationRule("memory", "MemoryError", r"", _too_large),
     ExplanationRule("size-overflow",
          _R, r"Storage size calculation overflowed|numel: integer multiplication overflow|Stride calculation "
