@@ -138,7 +138,7 @@ def with_passages(situation: str, question: str, passages: tuple[Passage, ...]) 
         hints=tuple(one.hints[: at.hints]),
         hints_left=len(one.hints) - at.hints,
         source=at.code,
-        report=reports().get(situation),
+        report=Report.from_json(reports()[situation]) if situation in reports() else None,
         lesson_title=lessons()[one.id].title,
         passages=passages,
         earlier=(),
