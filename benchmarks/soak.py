@@ -24,10 +24,10 @@ from queue import SimpleQueue
 
 from app.authoring import load_code_exercise
 from app.settings import ROOT
-from benchmarks.forged_observations import Edit, forging
 from graders.grader import Grader
 from graders.task import Limits, Task
 from graders.trials import new_seed
+from tools.forged_observations import Edit, forging
 
 EXERCISE = ROOT / "exercises/embeddings/token-and-position/token-and-position-embeddings"
 MOST_GROWTH = 0.05

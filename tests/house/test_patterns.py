@@ -38,6 +38,8 @@ HALF, WHOLE = 32 * 1024, 64 * 1024
 FIRST_LOOKS = ((24, 0.02), (512, 0.02), (4 * 1024, 0.1))
 """Characters, and seconds that they may take at most: a pattern that is very slow is told before it is measured."""
 LONGEST_S = 0.25
+CLOSER_LOOKS = (8 * 1024, 16 * 1024)
+"""What takes too long for these characters does so for more, and is told before it takes its whole time."""
 TOO_SHORT_TO_MEASURE_S = 0.05
 MOST_GROWTH = 3.0
 MEASURED = 2
@@ -267,6 +269,9 @@ def fault(pattern: Pattern) -> str:
             if took[pair] > most_s:
                 return f"{pair!r} of {size} takes {took[pair]:.3f} s"
     for pair in sorted(pairs, key=lambda one: -took[one])[:MEASURED]:
+        for size in CLOSER_LOOKS:
+            if (once := seconds(pattern, said(pair, size))) > LONGEST_S:
+                return f"{pair!r} of {size} takes {once:.3f} s"
         half, whole = (seconds(pattern, said(pair, size), times=4) for size in (HALF, WHOLE))
         if whole > LONGEST_S or (whole > TOO_SHORT_TO_MEASURE_S and whole > MOST_GROWTH * half):
             return f"{pair!r} takes {half:.3f} s for {HALF} and {whole:.3f} s for {WHOLE} characters"

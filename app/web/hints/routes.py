@@ -1,6 +1,5 @@
 """Hints: opening one, by the page or by the API, and what instructors see of their use."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Form, Request, Response
@@ -16,6 +15,7 @@ from app.web.auth.dependencies import CurrentAccount, CurrentInstructor, Current
 from app.web.http.markdown import render_markdown
 from app.web.http.schemas import problems
 from app.web.http.site import SiteOfRequest
+from graders.report import Report, Verdict
 
 router = APIRouter(tags=["hints"])
 
@@ -118,7 +118,7 @@ def get_use(site: SiteOfRequest, _instructor: CurrentInstructor, exercise_id: st
 
 
 def hints_context(
-    session: Session, account: Account, version: ExerciseVersion, report: Mapping[str, Any] | None
+    session: Session, account: Account, version: ExerciseVersion, report: Report | None
 ) -> dict[str, Any]:
     """
     Return what the page shows of the hints: which are open, and which one to offer.
@@ -130,7 +130,7 @@ def hints_context(
         report: the last report on a check; None if there is none.
     """
     known = hints.hints_of_version(session, account=account, version=version, report=report)
-    failed = report is not None and report.get("verdict") not in {None, "passed"}
+    failed = report is not None and report.verdict is not Verdict.PASSED
     return {
         "hints": {
             "total": known.total,

@@ -17,7 +17,7 @@ from app.errors import TooManyTries
 
 _QUARTER = 15  # minutes
 _NETWORK_BITS = 64
-_SHARING_BITS = {4: 24, 6: 56}
+SHARING_BITS = {4: 24, 6: 56}
 """Of what is one network where turns are shared: what a household, a school or a small provider usually has."""
 SIGN_INS = RateLimitItemPerMinute(10, _QUARTER, namespace="sign-in")
 """Of one address from one network, or by one browser that has signed in to its account before."""
@@ -97,7 +97,7 @@ def network_of(request: Request) -> str:
         return host
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
-    return str(ip_network((address, _SHARING_BITS[address.version]), strict=False))
+    return str(ip_network((address, SHARING_BITS[address.version]), strict=False))
 
 
 def _in_words(wait_s: int) -> str:

@@ -1,6 +1,5 @@
 """The ledger of the tutor's messages: what is charged, what is given back, and what happens concurrently."""
 
-import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -33,19 +32,6 @@ from app.services.tutor.ledger import CompleteAnswer, MessageRequest, Reservatio
 DEAD = "elsewhere/0:1:1"
 Reserve = Callable[..., Reservation]
 ANSWER = CompleteAnswer("Look at the shape of `x`.", [], "retrieval")
-
-
-@pytest.fixture
-def reserve(database: Database, account: Account, version: ExerciseVersion) -> Reserve:
-    """Return a function that reserves a message, each under an id of its own unless told otherwise."""
-    numbers = itertools.count(1)
-
-    def make(name: str = "", question: str = "why?", owner: str = "", who: Account = account) -> Reservation:
-        wish = MessageRequest(version.id, name or f"message-{next(numbers)}", question)
-        with database.write() as session:
-            return ledger.reserve(session, who, wish, owner=owner or this_process())
-
-    return make
 
 
 def left(database: Database, account: Account) -> int | None:
