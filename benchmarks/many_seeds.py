@@ -28,7 +28,6 @@ import torch
 
 from app.authoring import CodeExercise
 from app.authoring.self_test.disguises import DISGUISES
-from benchmarks.misnamings import code_exercises
 from benchmarks.pass_share import wrongs
 from graders.judge import main as judging
 from graders.judge.compilation import CompiledExercise, for_judge
@@ -38,6 +37,7 @@ from graders.protocol.frames import Frame
 from graders.student import execution, process_state, session
 from graders.task import Task
 from graders.trials import TrialRequest, draw_trials
+from tools.exercises import code_exercises
 
 FOR_ONE_PROGRAM_S = 120
 
