@@ -17,8 +17,6 @@ import pytest
 from ruamel.yaml import YAML
 
 from app.authoring import load_code_exercise
-from tools.exercises import task_of
-from tools.labelled_cases import cases
 from graders.grader import Grader
 from graders.judge.feedback.explanations import GENERAL, OWN, RULES, recognised
 from graders.judge.feedback.explanations.rules import Explained
@@ -30,6 +28,8 @@ from graders.student import main_module, observation, probe
 from graders.student.execution import Program
 from graders.task import Task
 from tests.conftest import MAIN_EXERCISE
+from tools.exercises import task_of
+from tools.labelled_cases import cases
 
 PROGRAMS = Path(__file__).parent / "explained"
 MOST_CHARS = 700

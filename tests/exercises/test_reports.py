@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.exercises import task_of
-from tools.labelled_cases import CASES
 from graders.grader import Grader
 from graders.report import Report, Verdict
 from graders.task import Check, Limits, Output, Task
 from graders.trials import new_seed
+from tools.exercises import task_of
+from tools.labelled_cases import CASES
 
 REPORTS = CASES / "reports"
 Grade = Callable[..., Report]
