@@ -17,7 +17,8 @@ from graders.protocol.ending import Ended, PrintedOutput
 from graders.protocol.observation_schema import MAX_AXES, MAX_SIZE
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
 from graders.reporting.plain_text import plain, shown
-from graders.reporting.verdicts import loop_sentence, sentence, verdict_of
+from graders.reporting.verdicts import verdict_of
+from graders.reporting.vocabulary import loop_sentence, not_looked_at, sentence
 from graders.task import Task
 
 MAX_MESSAGE_CHARS = 1000
@@ -272,7 +273,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def _untried(task: Task, verdict: Verdict, loop: str) -> list[CheckResult]:
-    why = f"Not looked at: the run ended ({verdict.value.replace('_', ' ')}) before there was anything to look at."
+    why = not_looked_at(verdict)
     messages = [f"{loop}{why}", *[why] * (len(task.checks) - 1)]
     return [
         CheckResult(check.id, check.title, CheckStatus.NOT_RUN, message)
