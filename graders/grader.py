@@ -168,7 +168,7 @@ class Grader:
         with self._judge_pool.take(submission.payload, submission.for_judge) as judging:
             result.judge = judging.process
             for observed in made:
-                result.complete(observed)
+                result.add(observed)
             found = _judge(submission.payload.task, judging.process, result)
             judging.well = _is_well(result, found)
         return result, found, ran

@@ -7,7 +7,9 @@ variants and other students' work have no field here, so no engine can tell them
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
+
+from graders.report import Report
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class TutorContext:
     hints_left: int
     source: str
     """The student's code as it was sent last; empty if nothing was."""
-    report: dict[str, Any] | None
-    """The last report, as the API gives it: verdict, checks, misconception, error, tensors. None if there is none."""
+    report: Report | None
+    """What came of the last check; None if nothing was graded."""
     lesson_title: str
     passages: tuple[Passage, ...]
     """Of the lesson, those that fit the question best, the best first."""

@@ -62,7 +62,12 @@ class Limit:
             return f"unlimited {many}{ceiling}"
         thing = one if self.amount == 1 else many
         comma = "," if self.period is Period.LIFETIME else ""
-        return f"{self.amount} {thing}{comma} {PERIOD_WORDS[self.period].each}" if self.amount else f"no {many}"
+        return f"{self.amount} {thing}{comma} {self.period_words.each}" if self.amount else f"no {many}"
+
+    @property
+    def period_words(self) -> PeriodWords:
+        """How sentences speak of its period."""
+        return PERIOD_WORDS[self.period]
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the API and the audit log have it."""
@@ -93,11 +98,13 @@ class CurrentPlan:
 
 def list_plans(session: Session) -> list[PlanView]:
     """Return every plan, in order."""
-    limits = list(session.scalars(select(PlanLimit)))
-    return [
-        PlanView(plan.name, plan.title, {one.rule: _limit(one) for one in limits if one.plan_name == plan.name})
-        for plan in session.scalars(select(Plan).order_by(Plan.position, Plan.name))
-    ]
+    rows = select(Plan, PlanLimit).outerjoin(PlanLimit, PlanLimit.plan_name == Plan.name)
+    found: dict[Plan, dict[Rule, Limit]] = {}
+    for plan, limit in session.execute(rows.order_by(Plan.position, Plan.name)):
+        limits = found.setdefault(plan, {})
+        if limit is not None:  # a plan may have none
+            limits[limit.rule] = _limit(limit)
+    return [PlanView(plan.name, plan.title, limits) for plan, limits in found.items()]
 
 
 def plan_named(session: Session, name: str) -> PlanView:

@@ -23,12 +23,12 @@ from app.services import hints
 from app.services.exercises import catalogue
 from app.services.exercises.passage_search import search_passages
 from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText
+from graders.report import Report
 
 QUESTION_LIMIT = 2000
 """Characters."""
 _PASSAGES = 3
 _EXCHANGES = 3
-_SHOWN = ("verdict", "checks", "misconception", "error", "tensors", "note")
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
     )
 
 
-def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[str, dict[str, Any] | None]:
-    """Return what the account sent last for an exercise, and what its last report says; empty and None at first."""
+def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[str, Report | None]:
+    """Return what the account sent last for an exercise, and its last report; empty and None at first."""
     report = last_report(session, account, exercise_id)
     mine = (
         select(Submission.source)
@@ -133,8 +133,8 @@ def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[
     return session.scalar(mine) or "", report
 
 
-def last_report(session: Session, account: Account, exercise_id: str) -> dict[str, Any] | None:
-    """Return what the last report on a check of an exercise says; None at first."""
+def last_report(session: Session, account: Account, exercise_id: str) -> Report | None:
+    """Return the last report on a check of an exercise; None at first."""
     graded = (
         select(GradingResult.report)
         .join(Submission, Submission.id == GradingResult.submission_id)
@@ -149,7 +149,7 @@ def last_report(session: Session, account: Account, exercise_id: str) -> dict[st
         .limit(1)
     )
     report = session.scalar(graded)
-    return {key: report[key] for key in _SHOWN if key in report} if report else None
+    return Report.from_json(report) if report else None
 
 
 def _earlier(session: Session, account: Account, exercise_id: str) -> tuple[Exchange, ...]:

@@ -28,6 +28,7 @@ from app.services.tutor.offline.diagnosis import (
 from app.services.tutor.offline.evidence import KNOWN, Evidence, Topic
 from app.services.tutor.offline.intents import Intent
 from app.services.tutor.offline.sentences import COUNTER, NOT_SEEN, PASSED, WHO_I_AM
+from graders.report import CheckResult, CheckStatus, Verdict
 
 _ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the question is about
 _MINE = re.compile(r"\b(my|mine|i (wrote|never|did|made))\b", re.IGNORECASE)
@@ -82,7 +83,7 @@ class QuestionContext:
         if quotes_error(self.context, self.question) or _A_LINE.search(self.question):
             return True
         named = [f"`{name}`" for name in mentioned(self.context, self.question)]
-        failing = [one["title"] + one["message"] for one in checks(self.context, "failed")]
+        failing = [one.title + one.message for one in checks(self.context, CheckStatus.FAILED)]
         return any(name in text for name in named for text in failing)
 
 
@@ -141,11 +142,11 @@ def _check(asked: QuestionContext) -> Reply:
     found = _named_check(asked)
     if found is None:
         return _idea(asked)
-    wants = f"That check wants what its title says: {in_code(found['title'])}."
-    if found["status"] == "passed":
+    wants = f"That check wants what its title says: {in_code(found.title)}."
+    if found.status is CheckStatus.PASSED:
         return _with_topic(asked, wants, "On your last attempt it holds already.")
-    if found["status"] == "not_run":
-        blocked = f"On your last attempt it could not be judged: {in_code(found['message'])}"
+    if found.status is CheckStatus.NOT_RUN:
+        blocked = f"On your last attempt it could not be judged: {in_code(found.message)}"
         return Reply((wants, blocked, *(_diagnosis(asked.diagnosis) if asked.diagnosis else ())))
     return Reply((wants, *(_diagnosis(asked.diagnosis) if asked.diagnosis else ())))
 
@@ -174,16 +175,13 @@ def _wrong(asked: QuestionContext) -> Reply:
     topic = asked.topic
     if _ended_early(asked) or asked.points_at_fault or topic is None:
         return _diagnosed(asked)
-    return _told(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
+    return _on_topic(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
 
 
 def _ended_early(asked: QuestionContext) -> bool:
     """Was the last run ended by a limit? Then there is nothing else to be said of it."""
-    return bool(asked.context.report) and (asked.context.report or {}).get("verdict") not in {
-        "passed",
-        "failed",
-        "error",
-    }
+    report = asked.context.report
+    return report is not None and report.verdict not in {Verdict.PASSED, Verdict.FAILED, Verdict.ERROR}
 
 
 def _again(asked: QuestionContext) -> Reply:
@@ -195,7 +193,7 @@ def _again(asked: QuestionContext) -> Reply:
     topic = again.topic
     if topic is None:
         return Reply(("Let me try it from your work instead.", *_onwards(again)))
-    return _told(again, topic, "Put another way:")
+    return _on_topic(again, topic, "Put another way:")
 
 
 def _idea(asked: QuestionContext) -> Reply:
@@ -208,7 +206,7 @@ def _idea(asked: QuestionContext) -> Reply:
     if quotes_error(asked.context, asked.question) or (asked.points_at_fault and not is_told):
         return _diagnosed(asked)
     if topic and _fits(asked, topic):
-        return _told(asked, topic)
+        return _on_topic(asked, topic)
     return _diagnosed(asked) if asked.is_about_mine or asked.speaks_of_mine else _unknown(asked)
 
 
@@ -273,7 +271,7 @@ def _all_passed() -> Reply:
     return Reply((PASSED, "Before you do: could you say in one sentence why it works?"))
 
 
-def _told(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
+def _on_topic(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
     said = f"{lead} {topic.entry.says}".strip()
     sources = _sources(asked, topic.entry.says)
     under = (f"The lesson has it under “{sources[0].title}”.",) if sources and not _is_task(sources[0]) else ()
@@ -342,7 +340,7 @@ def _hint_offer(context: TutorContext) -> str:
 def _first_things_first(asked: QuestionContext) -> tuple[str, ...]:
     """Say that something else comes first, where the student asks for what could not be judged."""
     names = _own_names(asked)
-    waiting = {one["id"] for one in checks(asked.context, "not_run")}
+    waiting = {one.id for one in checks(asked.context, CheckStatus.NOT_RUN)}
     if names and names[0] in waiting:
         return (
             f"`{names[0]}` could not be judged yet: {first_failing(asked.context) or 'something else'} comes first.",
@@ -350,12 +348,12 @@ def _first_things_first(asked: QuestionContext) -> tuple[str, ...]:
     return ()
 
 
-def _named_check(asked: QuestionContext) -> dict[str, str] | None:
+def _named_check(asked: QuestionContext) -> CheckResult | None:
     words = asked.question.replace("`", " ").lower().split()
     bare = [word.strip("?!.,:;\"'“”()") for word in words]
-    found = [one for one in checks(asked.context) if one["id"] in bare or one["id"].replace("-", " ") in " ".join(bare)]
+    found = [one for one in checks(asked.context) if one.id in bare or one.id.replace("-", " ") in " ".join(bare)]
     names = _own_names(asked)
-    by_title = [one for one in checks(asked.context) if names and f"`{names[0]}`" in one["title"]]
+    by_title = [one for one in checks(asked.context) if names and f"`{names[0]}`" in one.title]
     return next(iter(found or by_title), None)
 
 
