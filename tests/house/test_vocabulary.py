@@ -58,7 +58,7 @@ def tables_of_words(tree: ast.AST) -> Iterator[int]:
     for one in ast.walk(tree):
         if isinstance(one, ast.Dict) and any(map(of_an_enum, one.keys)):
             words = [text for value in one.values for _, text in texts(value)]
-            if any(re.match(r"[A-Z]\w+|.* ", text) for text in words):
+            if any(re.match(r"[A-Z“\[]", text) for text in words):
                 yield one.lineno
 
 
