@@ -63,7 +63,7 @@ class Execution:
     trial: int = 0  # the one at which it ended; 0 is the lesson's
 
 
-def read_outcome(task: Task, outcome: dict[str, Any]) -> JudgeOutcome:
+def read_outcome(task: Task, outcome: dict[str, object]) -> JudgeOutcome:
     """Read a judge's outcome. Raises OutcomeRefused."""
     if outcome.get("refused") is True:
         return JudgeOutcome(refused=True)
@@ -116,7 +116,7 @@ def judged(task: Task, run: Execution, found: JudgeOutcome, *, seed: str) -> Rep
     )
 
 
-def unjudged(task: Task, run: Execution, fault: dict[str, Any] | None) -> Report:
+def unjudged(task: Task, run: Execution, fault: dict[str, object] | None) -> Report:
     """The report on a run that is not judged. `fault` is the student's own word, without a judge's explanation."""
     error = _own_error(fault) if fault is not None else None
     memory = fault is not None and fault["memory"] is True
@@ -218,12 +218,14 @@ def _cut(words: str, most_chars: int) -> str:
     return words if len(words) <= most_chars else words[: most_chars - 1] + _ELLIPSIS
 
 
-def _typed(kind: type[_Part], raw: dict[str, Any]) -> _Part:
+def _typed(kind: type[_Part], raw: object) -> _Part:
     """Part of a report, each field of the kind that it says. Raises AttributeError, KeyError, TypeError, ValueError."""
+    if not isinstance(raw, dict):
+        raise TypeError("an object was expected")
     return kind(**{name: _read(name, value) for name, value in raw.items()})
 
 
-def _author_fault(raw: dict[str, Any]) -> AuthorFault:
+def _author_fault(raw: object) -> AuthorFault:
     fault = _typed(AuthorFault, raw)
     return AuthorFault(_cut(fault.text, MAX_MESSAGE_CHARS), _cut(fault.told, MAX_MESSAGE_CHARS))
 
@@ -281,8 +283,8 @@ def _untried(task: Task, verdict: Verdict, loop: str) -> list[CheckResult]:
     ]
 
 
-def _own_error(fault: dict[str, Any]) -> StudentError:
-    return StudentError(plain(fault["type"]), plain(fault["message"]), fault["line"], explanation="")
+def _own_error(fault: dict[str, object]) -> StudentError:
+    return StudentError(_word(fault["type"]), _word(fault["message"]), _line(fault["line"]), explanation="")
 
 
 def text(output: PrintedOutput) -> str:
