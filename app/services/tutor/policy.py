@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -29,7 +28,7 @@ class Policy:
     failures_per_day: int
     """How many failed messages an account gets back in a day."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return it as the API and the audit log have it."""
         return {"month_token_ceiling": self.month_token_ceiling, "failures_per_day": self.failures_per_day}
 
