@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from app.services.tutor.offline.language import folded
+from app.services.tutor.offline.finding.language import folded
 
 
 class Intent(Enum):

@@ -25,7 +25,7 @@ from app.services.tutor.offline.diagnosis import (
     quotes_error,
     setup_note,
 )
-from app.services.tutor.offline.evidence import KNOWN, Evidence, Topic
+from app.services.tutor.offline.evidence import Evidence, Topic
 from app.services.tutor.offline.intents import Intent
 from app.services.tutor.offline.sentences import COUNTER, NOT_SEEN, PASSED, WHO_I_AM
 from graders.report import CheckResult, CheckStatus, Verdict
@@ -128,7 +128,7 @@ def _next(asked: QuestionContext) -> Reply:
 def _verify(asked: QuestionContext) -> Reply:
     if asked.diagnosis is None or not (asked.is_about_mine or _short(asked)):
         topic = asked.topic
-        if topic and topic.score >= KNOWN and not _short(asked):
+        if topic and not _short(asked):
             return _idea(asked)
     if passed(asked.context):
         return _all_passed()
@@ -272,8 +272,8 @@ def _all_passed() -> Reply:
 
 
 def _told(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
-    said = f"{lead} {topic.entry.says}".strip()
-    sources = _sources(asked, topic.entry.says)
+    said = f"{lead} {topic.card.says}".strip()
+    sources = _sources(asked, topic.card.says)
     under = (f"The lesson has it under “{sources[0].title}”.",) if sources and not _is_task(sources[0]) else ()
     first = f"{said} {under[0]}" if under else said
     return Reply((first, _back(asked, topic)), sources)
@@ -291,16 +291,16 @@ def _with_topic(asked: QuestionContext, *said: str) -> Reply:
     topic = next((one for one in asked.evidence.topics if one.is_own), None)
     if topic is None:
         return Reply((" ".join(said), _back(asked, None)))
-    sources = _sources(asked, topic.entry.says)
-    return Reply((" ".join(said), topic.entry.says, _back(asked, topic)), sources)
+    sources = _sources(asked, topic.card.says)
+    return Reply((" ".join(said), topic.card.says, _back(asked, topic)), sources)
 
 
 def _back(asked: QuestionContext, topic: Topic | None) -> str:
     """Ask something back: of the topic, or of the student's own work."""
     if asked.diagnosis and asked.diagnosis.teacher.endswith("?") and asked.is_about_mine:
         return f"And in your code: {asked.diagnosis.teacher}"
-    if topic and topic.entry.then:
-        return topic.entry.then
+    if topic and topic.card.then:
+        return topic.card.then
     return "Where in your own code does that come in?"
 
 
