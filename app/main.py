@@ -37,7 +37,7 @@ from app.web.hints import routes as hint_routes
 from app.web.http import problems
 from app.web.http.guards import Guards
 from app.web.http.problems import Problem
-from app.web.http.request_log import Access
+from app.web.http.request_log import RequestLog
 from app.web.http.schemas import AsciiJson
 from app.web.http.site import Site
 from app.web.http.templates import STATIC, Pages
@@ -109,7 +109,7 @@ def create_app(settings: Settings) -> FastAPI:
         Admission, answer=answer, per_account=settings.streams_per_account, per_network=settings.streams_per_network
     )
     app.add_middleware(Guards, answer=answer)
-    app.add_middleware(Access)  # the last is the outermost
+    app.add_middleware(RequestLog)  # the last is the outermost
     return app
 
 

@@ -29,6 +29,7 @@ from graders.protocol.frames import Frame, FrameType
 from graders.report import Report, Timing
 from graders.reporting import assembly
 from graders.reporting.assembly import JudgeOutcome, OutcomeRefused
+from graders.student.memory_reserve import RESERVE_MIB
 from graders.survey import Survey
 from graders.task import Limits, Task
 from graders.trials import TrialRequest, draw_trials
@@ -167,7 +168,7 @@ class Grader:
         with self._judge_pool.take(submission.payload, submission.for_judge) as judging:
             result.judge = judging.process
             for observed in made:
-                result.complete(observed)
+                result.add(observed)
             found = _judge(submission.payload.task, judging.process, result)
             judging.well = _is_well(result, found)
         return result, found, ran
@@ -280,7 +281,7 @@ class Grader:
 
 
 def _budget(limits: Limits) -> Budget:
-    return Budget(limits.memory_mib, limits.wall_time_s * _NET_TIMES)
+    return Budget(limits.memory_mib + RESERVE_MIB, limits.wall_time_s * _NET_TIMES)
 
 
 def _output(task: Task) -> PrintedOutput:

@@ -103,8 +103,8 @@ class LimitsSpec(Part):
         gt=0,
         le=60,
         description=(
-            "Seconds of computing for each step of a trial: the student's code, the probe, the gradients. Waiting may "
-            "take 1.75 times as long."
+            "Seconds of computing for each step of a trial: the student's code, the probe, the gradients. "
+            "Waiting may take 1.75 times as long."
         ),
     )
     memory_mib: int = Field(512, ge=64, le=4096, description="MiB on top of torch itself.")

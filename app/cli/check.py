@@ -102,7 +102,7 @@ def _show(console: Console, tested: list[Tested], faults: list[str], *, wanted: 
     for one in tested:
         mark = "[green]publishable[/]" if one.publishable else "[red]not publishable[/]"
         console.print(f"[bold]{one.exercise}[/]: {mark}")
-        console.print(f"  {_figures(one)}", soft_wrap=True)
+        console.print(f"  {_summary(one)}", soft_wrap=True)
         for finding in one.findings:
             console.print(f"  [red]•[/] {escape(finding.subject)} {escape(finding.problem)}", soft_wrap=True)
             if finding.diff:
@@ -111,7 +111,7 @@ def _show(console: Console, tested: list[Tested], faults: list[str], *, wanted: 
     console.print(f"{good} of {wanted} publishable" + (f"; faults in files: {len(faults)}" if faults else ""))
 
 
-def _figures(one: Tested) -> str:
+def _summary(one: Tested) -> str:
     said = f"right code run {one.right_runs} times, wrong code {one.wrong_runs} times; {one.variants} wrong variants"
     if one.passes:
         passing = [f"{tag} {passed} of {runs}" for tag, (passed, runs) in one.passes.items() if passed]

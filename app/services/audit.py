@@ -78,7 +78,7 @@ def search(session: Session, filters: AuditFilter, *, limit: int, after: AuditEn
 
     Args:
         session: of a transaction that may read.
-        wanted: which entries.
+        filters: which entries.
         limit: how many at most.
         after: the entry behind which to go on. New entries then move nothing to another page.
     """

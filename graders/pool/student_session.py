@@ -2,7 +2,7 @@
 Leading a student's run through its trials, from the trusted parent's side.
 
 The run has its job when this begins. Each trial is three steps, each with the time limit to itself: the student's
-code, the author's probe, the gradients. What is handed over goes on to the judge trial by trial.
+code, the author's probe, the gradients. What is handed over goes on to the judge piece by piece.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from graders.reporting.plain_text import shown
 from graders.task import MAX_SOURCE_BYTES
 from graders.trials import TrialRequest
 
-_AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
+_AT_ONCE_BYTES = JUDGE_PIPE_BYTES * 3 // 4  # in all, of a pipe that is filled by the page
 _MORE_STEPS = 3  # the probe; and where that needs a graph that is gone, the student's code and the probe once more
 _NET_TIMES = 12  # of the limit by the clock: past what `TimeLimit` allows
 
@@ -52,16 +52,16 @@ class TrialFrames:
     gradients: Frame | None
     again: bool = False  # was it the same trial once more, with other numbers in the tables?
 
-    def frame(self) -> Frame:
-        """As the judge is told of it."""
-        body = {
-            "again": self.again,
-            "observation": self.observation.body,
-            "observation_bytes": len(self.observation.tensors),
-            "gradients": self.gradients.body if self.gradients else None,
-        }
-        tensors = self.observation.tensors + (self.gradients.tensors if self.gradients else b"")
-        return Frame(FrameType.TRIAL_OBSERVATION, body, tensors)
+    def for_judge(self) -> tuple[Frame, Frame]:
+        """As the judge is told of it: the observation, and the gradients or that they will not come."""
+        made = Frame(
+            FrameType.TRIAL_OBSERVATION,
+            {"again": self.again, "observation": self.observation.body},
+            self.observation.tensors,
+        )
+        found = self.gradients
+        body = {"gradients": None if found is None else found.body}
+        return made, Frame(FrameType.TRIAL_GRADIENTS, body, b"" if found is None else found.tensors)
 
 
 @dataclass
@@ -69,8 +69,9 @@ class SessionResult:
     """
     What a student's run hands over, on its way to the judge, and how the run ended.
 
-    Small observations are passed on at once, so that judging goes on beside the run; from the first that might not fit
-    into the pipe on, all wait until the run is over, so that a slow judge never costs a student time.
+    It is passed on at once, an observation before its gradients are there, so that judging goes on beside the run; from
+    the first piece on that might not fit into the pipe, were nothing read from it, all wait until the run is over, so
+    that a slow judge never costs a student time.
     """
 
     judge: SandboxedProcess | None = None
@@ -78,16 +79,33 @@ class SessionResult:
     trials: list[list[TrialFrames]] = field(default_factory=list)
     ended: Ended | None = None
     trial: int = 0  # the one at which it ended; 0 is the lesson's
-    waiting: list[Frame] = field(default_factory=list)
+    waiting: list[bytes] = field(default_factory=list)  # frames, encoded
+    _at_once_bytes: int = _AT_ONCE_BYTES  # may still be passed on while the run goes on
+
+    def observe(self, observation: Frame) -> None:
+        """One trial's code has come to its end; `complete` is to follow."""
+        self._pass_on(TrialFrames(observation, None).for_judge()[0])
 
     def complete(self, observed: TrialFrames) -> None:
-        """One trial is done, or as far as it came."""
+        """The trial that was observed last is done, or as far as it came."""
+        self.trials.append([observed])
+        self._pass_on(observed.for_judge()[1])
+
+    def add(self, observed: TrialFrames) -> None:
+        """One trial, all of it: most often the same once more."""
         if observed.again:
             self.trials[-1].append(observed)
         else:
             self.trials.append([observed])
-        self.waiting.append(observed.frame())
-        if self.judge is not None and len(self.waiting) == 1 and len(self.waiting[0].tensors) < _AT_ONCE_BYTES:
+        for frame in observed.for_judge():
+            self._pass_on(frame)
+
+    def _pass_on(self, frame: Frame) -> None:
+        if self.judge is None:
+            return
+        self.waiting.append(frame.encode())
+        self._at_once_bytes -= len(self.waiting[-1])
+        if self._at_once_bytes >= 0:
             self.hurry()
 
     def hurry(self) -> None:
@@ -95,7 +113,7 @@ class SessionResult:
         assert self.judge is not None  # noqa: S101  only called where there is one
         try:
             for frame in self.waiting if self.failed is None else []:
-                self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
+                self.judge.send_encoded(frame, deadline=time.monotonic() + JUDGE_TIME_S)
         except Ended as ended:
             self.failed = JudgingFailed.by(ended, "took no more observations")
         self.waiting.clear()
@@ -147,6 +165,7 @@ def _observe(session: "_Session", trial: TrialRequest, result: SessionResult, *,
     observation = session.observation()
     session.ask(trial)
     session.check_observation(observation)
+    result.observe(observation)
     try:
         gradients = session.gradients()
         is_blind = gradients.body.get("again") is True
@@ -158,7 +177,7 @@ def _observe(session: "_Session", trial: TrialRequest, result: SessionResult, *,
         raise
     result.complete(TrialFrames(observation, gradients))
     if is_blind:
-        result.complete(session.again())
+        result.add(session.again())
         session.begin(following)
 
 

@@ -32,7 +32,8 @@ class FrameType(IntEnum):
     PROBE = 3  # parent -> student: seed of the random cotangent
     GRADIENTS = 4  # student -> parent: what the cotangent gave
     TRIAL = 5  # parent -> student: the next trial
-    TRIAL_OBSERVATION = 6  # parent -> judge: what the student's process handed over for one trial
+    TRIAL_OBSERVATION = 6  # parent -> judge: what one trial made, while its gradients are still to come
+    TRIAL_GRADIENTS = 15  # parent -> judge: they are here, or will not come
     OUTCOME = 7  # judge -> parent
     END = 9  # parent -> judge: no more observations come
     COMPILE = 10  # parent -> judge: compile this exercise's texts, instead of a job

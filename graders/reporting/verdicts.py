@@ -20,12 +20,12 @@ _BY_END = {
 
 _BY_JUDGE = {
     "unjudged": (
-        "What your code made could not be looked at, although what the exercise's own solution makes can be. Are its "
-        "shapes, kinds and numbers what the task asks for?"
+        "What your code made could not be looked at, although what the exercise's own solution makes can be. "
+        "Are its shapes, kinds and numbers what the task asks for?"
     ),
     "costly": (
-        "Looking at what your code made took more computing time than a check may use, and was ended. Are its shapes "
-        "or numbers far larger than the task asks for?"
+        "Looking at what your code made took more computing time than a check may use, and was ended. "
+        "Are its shapes or numbers far larger than the task asks for?"
     ),
 }
 
@@ -84,12 +84,14 @@ def _too_long(ended: Ended | None, limits: Limits, trial: int) -> str:
     data = "" if trial == 0 else " It came to its end with the lesson's own data, but not with other data and sizes."
     if ended is not None and ended.how == "waiting":
         return (
-            f"Your code was waiting, without computing anything, for longer than the {limits.wall_time_s:g} seconds "
-            f"that a run has, and was ended.{data} Is there a sleep, a lock or a loop that waits for what never comes?"
+            "Your code was waiting, without computing anything, "
+            f"for longer than the {limits.wall_time_s:g} seconds that a run has, and was ended.{data} "
+            "Is there a sleep, a lock or a loop that waits for what never comes?"
         )
     return (
-        f"Your code was still running after {limits.wall_time_s:g} seconds of computing and was ended.{data} Is there "
-        f"a loop that never comes to its end, or much more work than the task needs? {loop_sentence(ended, trial)}"
+        f"Your code was still running after {limits.wall_time_s:g} seconds of computing and was ended.{data} "
+        "Is there a loop that never comes to its end, or much more work than the task needs? "
+        f"{loop_sentence(ended, trial)}"
     ).strip()
 
 
@@ -100,16 +102,16 @@ def loop_sentence(ended: Ended | None, trial: int) -> str:
         return ""
     if loop.no_way_out:
         return (
-            f"The condition of the `while` loop on line {loop.line} is always true, and there is no `break` or "
-            f"`return` in it, so it "
-            "does not end by itself. When should it stop? "
+            f"The condition of the `while` loop on line {loop.line} is always true, "
+            "and there is no `break` or `return` in it, so it does not end by itself. "
+            "When should it stop? "
         )
     if loop.unchanged:
         names = " or ".join(f"`{name}`" for name in loop.unchanged)
         return (
-            f"The `while` loop on line {loop.line} does not end by itself: its condition asks about {names}, and "
-            f"nothing in the "
-            "loop changes that. What should change on each round? "
+            f"The `while` loop on line {loop.line} does not end by itself: "
+            f"its condition asks about {names}, and nothing in the loop changes that. "
+            "What should change on each round? "
         )
     return f"The time was over in the `{loop.word}` loop on line {loop.line}. When does it come to its end? "
 

@@ -1,24 +1,38 @@
-"""Which loop a program is in when most of its time is gone: looked at once, by the process's own clock."""
+"""
+Which line a program is at, looked at now and then by the process's own clock, and which loop when most time is gone.
+
+Where memory is used up so far that Python cannot even make a traceback, the line that was seen last is the only one.
+"""
 
 import ast
 import contextlib
 import signal
+import time
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from graders.protocol.observation_schema import MAX_LOOP_NAMES, MAX_NAME_CHARS
 from graders.student.main_module import FILE
 
 _SHARE = 0.75  # of the computing time that a step may take
+_EVERY_S = 0.05  # of computing; a program that takes less is never looked at
 _PLAIN = (int, float, bool, str)
 _LEAVES = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 Loop = dict[str, Any]  # as `observation_schema.check_loop` wants it
 
 
+@dataclass
+class Whereabouts:
+    """Where a program was seen last."""
+
+    line: int | None = None
+
+
 @contextlib.contextmanager
-def watched(time_s: float, tree: Callable[[], ast.Module], tell: Callable[[Loop], None]) -> Iterator[None]:
+def watched(time_s: float, tree: Callable[[], ast.Module], tell: Callable[[Loop], None]) -> Iterator[Whereabouts]:
     """
     While it holds, `tell` is called once, with the loop that is under way, when most of the time is used up.
 
@@ -27,23 +41,37 @@ def watched(time_s: float, tree: Callable[[], ast.Module], tell: Callable[[Loop]
         tree: gives the program's tree.
         tell: called from between two instructions of the program.
     """
+    seen = Whereabouts()
+    until_s = time.process_time() + time_s * _SHARE
+    is_told = False
 
     def look(_: int, frame: types.FrameType | None) -> None:
+        nonlocal is_told
         with contextlib.suppress(Exception):
-            if (found := loop_at(tree(), frame)) is not None:
-                tell(found)
+            seen.line = _own_line(frame) or seen.line
+            if not is_told and time.process_time() >= until_s:
+                is_told = True
+                if (found := loop_at(tree(), frame)) is not None:
+                    tell(found)
 
     try:
         before = signal.signal(signal.SIGPROF, look)
     except ValueError:  # not the main thread
-        yield
+        yield seen
         return
-    signal.setitimer(signal.ITIMER_PROF, time_s * _SHARE)
+    signal.setitimer(signal.ITIMER_PROF, _EVERY_S, _EVERY_S)
     try:
-        yield
+        yield seen
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before or signal.SIG_DFL)
+
+
+def _own_line(frame: types.FrameType | None) -> int | None:
+    """The line of the student's text that is under way."""
+    while frame is not None and frame.f_code.co_filename != FILE:
+        frame = frame.f_back
+    return frame.f_lineno if frame is not None else None
 
 
 def loop_at(tree: ast.Module, frame: types.FrameType | None) -> Loop | None:

@@ -25,11 +25,13 @@ from typing import Any, NoReturn
 
 import torch
 
-from graders.student.endless_loop import Loop, watched
+from graders.student.endless_loop import Loop, Whereabouts, watched
 from graders.student.failing_expression import parts_of, span_of, span_of_syntax
 from graders.student.main_module import FILE
+from graders.student.memory_reserve import MemoryReserve
 from graders.student.streams import OutputStreams
 
+_RESERVE = MemoryReserve()
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; str.splitlines knows more ends than that
 _MESSAGE_CHARS = 2000
 _LINE_CHARS = 200
@@ -103,13 +105,18 @@ class Program:
             return self._fault
         self.streams = OutputStreams(shown_bytes=shown_bytes)
         self.streams.install()
+        _RESERVE.hold()
+        seen = Whereabouts()
         try:
-            with self.exits(), self._watched(shown_bytes):
+            with self.exits(), self._watched(shown_bytes) as seen:
                 exec(self._code, names)  # noqa: S102  this is what the walls are for
         except SystemExit as end:
+            _RESERVE.release()
             self._exit(end, sys.exc_info()[2])
         except BaseException as fault:  # noqa: BLE001  everything else a student can raise is told
-            return self.raised(fault, sys.exc_info()[2])
+            _RESERVE.release()
+            return self._with_line(self.raised(fault, sys.exc_info()[2]), seen.line)
+        _RESERVE.release()
         return None
 
     def printed(self) -> str:
@@ -136,10 +143,16 @@ class Program:
         finally:
             os._exit = exit_
 
-    def _watched(self, shown_bytes: int) -> contextlib.AbstractContextManager[None]:
+    def _with_line(self, fault: Fault, seen: int | None) -> Fault:
+        """Without memory for a traceback, the line that was seen last is the one that is told."""
+        if fault["line"] is not None or not fault["memory"]:
+            return fault
+        return {**fault, "line": seen, "code": self._line(seen)}
+
+    def _watched(self, shown_bytes: int) -> contextlib.AbstractContextManager[Whereabouts]:
         """On the lesson's data, of which anybody may see what is printed, an endless loop is found."""
         if not self._time_s or not shown_bytes:
-            return contextlib.nullcontext()
+            return contextlib.nullcontext(Whereabouts())
         return watched(self._time_s, lambda: self._tree, self._looping)
 
     def _unparsed(self, fault: BaseException) -> Fault:
@@ -283,12 +296,17 @@ _TENSORS = (torch.Tensor, torch.nn.Parameter)
 _SIGNATURES = {name: inspect.signature(getattr(torch.autograd, name)) for name in ("backward", "grad")}
 
 
+# As torch's allocator says it, and as C++ does where another part of torch asks for memory.
+# The last is the first's beginning: all of it that there was memory for.
+_NO_MEMORY = re.compile(r"can't allocate memory|std::bad_alloc|\[enforce fail a\Z")
+
+
 def _described(fault: BaseException, text: str) -> Fault:
     kind = type(fault)
     name = str(kind.__name__)
     known = getattr(builtins, name, None) is kind
     refused = kind is OSError and getattr(fault, "errno", None) == errno.ENOMEM
-    memory = kind is MemoryError or refused or (kind is RuntimeError and "can't allocate memory" in text)
+    memory = kind is MemoryError or refused or (kind is RuntimeError and _NO_MEMORY.search(text) is not None)
     return {"type": name[:100], "builtin": known, "message": text, "memory": memory}
 
 

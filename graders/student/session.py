@@ -69,6 +69,7 @@ class StudentSession:
     def execute(self, trial: dict[str, Any]) -> Frame:
         """Run starting code and student's code on this trial; what came of it, as a frame."""
         self._trial = trial
+        self._names = {}  # what the trial before has made, which may be much, is nobody's any more
         if self._begun or trial.get("silent"):
             self._silence()  # other data are nobody's to print
         names, ended = self._run(keep_graphs=False)

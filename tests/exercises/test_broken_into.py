@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.accuracy import task_of
+from tools.exercises import task_of
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.trials import new_seed

@@ -17,7 +17,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from app.authoring import load_code_exercise
-from benchmarks.accuracy import cases, task_of
+from tools.exercises import task_of
+from tools.labelled_cases import cases
 from graders.grader import Grader
 from graders.judge.feedback.explanations import GENERAL, OWN, RULES, recognised
 from graders.judge.feedback.explanations.rules import Explained

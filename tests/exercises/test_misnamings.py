@@ -10,8 +10,9 @@ from app.authoring.exercise import Wrong
 from app.authoring.self_test.runner import SelfTest
 from app.authoring.self_test.slip_catalogue import SLIPS
 from app.settings import ROOT
-from benchmarks.accuracy import CASES, task_of
-from benchmarks.misnamings import code_exercises
+from tools.exercises import task_of
+from tools.labelled_cases import CASES
+from tools.exercises import code_exercises
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.trials import new_seed

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.accuracy import CASES, task_of
+from tools.exercises import task_of
+from tools.labelled_cases import CASES
 from graders.grader import Grader
 from graders.report import Report, Verdict
 from graders.task import Check, Limits, Output, Task

@@ -10,7 +10,7 @@ import pytest
 
 from app.settings import ROOT
 
-FOLDERS = ("app", "graders", "migrations", "benchmarks", "tests")
+FOLDERS = ("app", "graders", "migrations", "benchmarks", "tools", "tests")
 # What students and attackers wrote is kept as it is.
 NOT_OURS = (ROOT / "tests" / "cases", ROOT / "tests" / "attacks")
 FILE_LINES, FILE_MEDIAN = 400, 150

@@ -36,13 +36,6 @@ RETIRED_MODULES = _words("""
     belongings bells briefs claims deeds entering figures held holes insisting ladder letters notices opening orders
     places proof readings rehearsal runs situation standing texts told walls
 """)
-# To be emptied: `app` beside `app/authoring` still has these.
-STILL_TO_GO = _words("""
-    Arrival Bells Finding Found GradingOrder GradingRun Held Ladder Near Opening Order Picture Place Places Proof
-    Taken Ticket Told Walls Wanted Watch Wish arrival belongings facts figures held insist ladder passer_by place
-    places prove readings ring told welcome words
-""")
-STILL_SHARED = frozenset({"Access", "Answer", "Kind", "Opening", "Passage", "Reference", "_Told"})
 
 
 def sources(*folders: str) -> Iterator[Path]:
@@ -69,7 +62,7 @@ def definitions() -> Iterator[tuple[Path, ast.ClassDef | ast.FunctionDef | ast.A
 def test_no_folder_has_too_many_modules() -> None:
     """What stands beside more than fourteen others is looked for and not found."""
     modules: defaultdict[str, int] = defaultdict(int)
-    for path in sources("app", "graders", "tests"):
+    for path in sources("app", "graders", "tools", "tests"):
         modules[named(path.parent)] += path.name != "__init__.py"
     assert {folder: count for folder, count in modules.items() if count > MODULES_IN_A_FOLDER} == {}
 
@@ -91,7 +84,7 @@ def test_no_class_name_stands_in_two_files() -> None:
     for path, node in definitions():
         if isinstance(node, ast.ClassDef):
             files[node.name].add(named(path))
-    assert {name: where for name, where in files.items() if len(where) > 1 and name not in STILL_SHARED} == {}
+    assert {name: where for name, where in files.items() if len(where) > 1} == {}
 
 
 def test_retired_words_do_not_come_back() -> None:
@@ -101,8 +94,7 @@ def test_retired_words_do_not_come_back() -> None:
     for path, node in definitions():
         name = node.name.strip("_")
         words = RETIRED_CLASSES if isinstance(node, ast.ClassDef) else RETIRED_FUNCTIONS
-        is_to_go = path.is_relative_to(ROOT / "app") and not path.is_relative_to(ROOT / "app" / "authoring")
-        if name in words and not (is_to_go and name in STILL_TO_GO):
+        if name in words:
             retired.append(f"{named(path)}:{node.lineno} {node.name}")
     assert modules + retired == []
 

@@ -9,11 +9,11 @@ import pytest
 from app.clients.tutor import Exchange, Passage, Piece, TutorContext
 from app.clients.tutor.hosted import HostedEngine, Timeouts
 from app.db import Database
-from benchmarks.tutor import imported
 from graders.report import CheckResult, CheckStatus, Misconception, TensorShape
 from tests.reports import report_with
 from tests.tutor.asking import QUICK, Finish, MakeContext, endpoint
 from tests.tutor.provider import Provider
+from tools.tutor_questions import imported
 
 CONTEXT = TutorContext(
     question="Why is pos [8, 32] and not [32, 8, 32]?",

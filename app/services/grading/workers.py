@@ -56,14 +56,14 @@ def weakest_layers(workers: Sequence[Worker]) -> list[dict[str, Any]]:
 
 
 def by_layer(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one entry a sandbox layer: its weakest state, why, and for which actions that is so (`deeds`)."""
+    """Return one entry a sandbox layer: its weakest state, why, and for which actions that is so (`actions`)."""
     found: dict[str, dict[str, Any]] = {}
     for one in findings:
-        entry = found.setdefault(one["wall"], {**one, "deeds": []})
+        entry = found.setdefault(one["wall"], {**one, "actions": []})
         if _WEAKNESS[one["state"]] > _WEAKNESS[entry["state"]]:
-            entry.update(state=one["state"], why=one["why"], deeds=[])
+            entry.update(state=one["state"], why=one["why"], actions=[])
         if one["state"] == entry["state"]:
-            entry["deeds"].append(one["deed"])
+            entry["actions"].append(one["deed"])
     return list(found.values())
 
 

@@ -62,7 +62,12 @@ class Limit:
             return f"unlimited {many}{ceiling}"
         thing = one if self.amount == 1 else many
         comma = "," if self.period is Period.LIFETIME else ""
-        return f"{self.amount} {thing}{comma} {PERIOD_WORDS[self.period].each}" if self.amount else f"no {many}"
+        return f"{self.amount} {thing}{comma} {self.period_words.each}" if self.amount else f"no {many}"
+
+    @property
+    def period_words(self) -> PeriodWords:
+        """How sentences speak of its period."""
+        return PERIOD_WORDS[self.period]
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the API and the audit log have it."""

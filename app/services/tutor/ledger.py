@@ -108,7 +108,6 @@ def reserve(session: Session, account: Account, request: MessageRequest, *, owne
     message.reserved_at = utc_now()
     message.lease_until = message.reserved_at + timedelta(seconds=LEASE_S)
     message.tries += 1
-    message.tokens_reserved = 0
     message.released_at, message.reason = None, ""
     session.add(message)
     session.flush()

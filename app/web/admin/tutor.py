@@ -7,9 +7,10 @@ from fastapi import APIRouter, Response
 from app.errors import EditedMeanwhile, LimitRefused
 from app.services.tutor import policy as tutor_policy
 from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS, Policy
-from app.web.admin.pages import admin_page, done, told
+from app.web.admin.pages import admin_page, done
 from app.web.admin.schemas import REASON_LIMIT, PolicyIn, TutorOut, tutor_out
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.form_pages import ShownForm, refused
 from app.web.http.forms import FormRefused, SentForm
 from app.web.http.schemas import problems
 from app.web.http.site import SiteOfRequest
@@ -55,12 +56,12 @@ def post_tutor_page(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) ->
             form.unchanged_since(tutor_policy.locked_policy(session).to_json(), what="the ceilings")
             tutor_policy.set_policy(session, Policy(ceiling, failures), by=admin, reason=reason)
     except (EditedMeanwhile, FormRefused, LimitRefused) as error:
-        return _page(site, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
+        return _page(site, refused=refused("tutor", error, form.typed))
     return done("/admin/tutor", "tutor")
 
 
-def _page(site: SiteOfRequest, **telling: Any) -> Response:  # noqa: ANN401
+def _page(site: SiteOfRequest, *, refused: ShownForm | None = None, news: str = "") -> Response:
     with site.database.read() as session:
         shown: dict[str, Any] = {"policy": tutor_policy.policy_of(session), "month": tutor_policy.this_month(session)}
     most = {"tokens": MOST_TOKENS, "failures": MOST_FAILURES}
-    return admin_page(site, "admin/tutor.html", most=most, **shown, **telling)
+    return admin_page(site, "admin/tutor.html", refused=refused, news=news, most=most, **shown)

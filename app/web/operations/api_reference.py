@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from app.web.auth.dependencies import PasserBy
+from app.web.auth.dependencies import OptionalAccount
 from app.web.http.markdown import render_markdown
 from app.web.http.site import SiteOfRequest
 
@@ -25,7 +25,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DocumentedResponse:
     """One way in which a call answers."""
 
     status: str
@@ -42,12 +42,12 @@ class Call:
     description: str
     """HTML."""
     parameters: list[Parameter]
-    answers: list[Answer]
+    answers: list[DocumentedResponse]
 
 
 @router.head("/api/docs")
 @router.get("/api/docs")
-def get_reference(site: SiteOfRequest, request: Request, _account: PasserBy) -> Response:
+def get_reference(site: SiteOfRequest, request: Request, _account: OptionalAccount) -> Response:
     """Show every call of the API with what it takes and answers."""
     return site.pages.page("docs/api.html", calls=calls_of(request.app.openapi()))
 
@@ -75,7 +75,9 @@ def _call(method: str, path: str, operation: Mapping[str, Any], schemas: Mapping
         summary=operation["summary"],
         description=render_markdown(operation.get("description", ""), anchors=False),
         parameters=parameters,
-        answers=[Answer(status, answer["description"]) for status, answer in operation["responses"].items()],
+        answers=[
+            DocumentedResponse(status, answer["description"]) for status, answer in operation["responses"].items()
+        ],
     )
 
 

@@ -26,7 +26,7 @@ class AliveOut(BaseModel):
     status: Literal["alive"]
 
 
-class WallOut(BaseModel):
+class SandboxLayerOut(BaseModel):
     """One layer of the sandbox, as the weakest worker has it."""
 
     model_config = ConfigDict(extra="allow")
@@ -44,7 +44,7 @@ class ReadyOut(BaseModel):
     slots: int
     waiting: int = Field(description="Live submissions that no worker has taken.")
     oldest_s: float = Field(description="How long the oldest job has waited.")
-    walls: list[WallOut]
+    walls: list[SandboxLayerOut]
 
 
 _NOT_READY = Problem(
@@ -110,5 +110,5 @@ def readyz(site: SiteOfRequest) -> ReadyOut | Response:
         slots=slots,
         waiting=waiting,
         oldest_s=oldest_s,
-        walls=[WallOut.model_validate(one) for one in walls],
+        walls=[SandboxLayerOut.model_validate(one) for one in walls],
     )

@@ -1,5 +1,5 @@
 """
-`/metrics`: the site's figures, as Prometheus reads them.
+`/metrics`: the site's metrics, as Prometheus reads them.
 
 Who may read them: with the setting `metrics_token`, who sends it as a bearer token, from wherever. Without it, who is
 on the machine itself; and not if a proxy has passed the request on, or a public address is set, because then everybody
@@ -39,19 +39,19 @@ _ENDINGS = ("_total", "_bucket", "_sum", "_count")
 
 @router.get("/metrics")
 def metrics(request: Request, site: SiteOfRequest) -> Response:
-    """Tell the figures of the whole site. Raises: NotFound."""
+    """Return the metrics of the whole site. Raises: NotFound."""
     if not _may_read(request, site):
         raise NotFound(what="page", name="metrics")
     site.write_metrics()
     with site.database.read() as session:
         totals, now = service_metrics.totals(session), service_metrics.snapshot(session, site.queue)
-    told = CollectorRegistry(auto_describe=False)
-    told.register(_Told([*_counted(beginnings() | totals), *_known(now)]))
-    return Response(generate_latest(told), headers={"Content-Type": _TYPE, "Cache-Control": "no-store"})
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_ReadyMetrics([*_counted(beginnings() | totals), *_known(now)]))
+    return Response(generate_latest(registry), headers={"Content-Type": _TYPE, "Cache-Control": "no-store"})
 
 
 def in_words(now: Snapshot, totals: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return the same figures as an administrator's page shows them: what is counted, and how much that is."""
+    """Return the same metrics as an administrator's page shows them: what is counted, and how much that is."""
     lines = [("longest wait", _seconds(now.oldest_s))]
     lines += [
         (f"verdicts: {verdict.replace('_', ' ')}", str(number)) for verdict, number in sorted(now.verdicts.items())
@@ -66,7 +66,7 @@ def in_words(now: Snapshot, totals: Mapping[str, float]) -> list[tuple[str, str]
     return lines
 
 
-class _Told:
+class _ReadyMetrics:
     """Metrics that are ready, as prometheus_client wants to be handed them."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
@@ -111,7 +111,9 @@ def _known(now: Snapshot) -> Iterator[Metric]:
     yield GaugeMetricFamily("kelolo_workers", "Workers that were there in the last minute.", now.workers)
     yield GaugeMetricFamily("kelolo_slots", "How many submissions they can grade at once.", now.slots)
     missing = sum(one["state"] == "missing" for one in now.walls)
-    yield GaugeMetricFamily("kelolo_walls_missing", "Walls round students' code that do not hold.", missing)
+    yield GaugeMetricFamily(
+        "kelolo_sandbox_layers_missing", "Sandbox layers around students' code that do not hold.", missing
+    )
     verdicts = CounterMetricFamily("kelolo_verdicts", "Recorded runs by verdict.", labels=["verdict"])
     for verdict, number in sorted((dict.fromkeys(Verdict, 0) | now.verdicts).items()):
         verdicts.add_metric([verdict], number)

@@ -46,7 +46,7 @@ REPLACEMENT = (
 
 
 @dataclass(frozen=True)
-class Told:
+class AnswerState:
     """What is known of an answer at a moment."""
 
     text: str
@@ -60,33 +60,33 @@ class Answering:
     """One answer under way."""
 
     def __init__(self, message_id: str) -> None:
-        """Nothing is told yet."""
+        """Nothing is known yet."""
         self.message_id = message_id
-        self.told = Told("")
+        self.state = AnswerState("")
         self._changed = asyncio.Event()
 
-    def tell(self, told: Told) -> None:
+    def publish(self, state: AnswerState) -> None:
         """Let all who follow know more."""
-        self.told = told
+        self.state = state
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def follow(self) -> AsyncGenerator[Told]:
+    async def follow(self) -> AsyncGenerator[AnswerState]:
         """Yield what is known now, and again after each change, until the answer has ended."""
         while True:
-            changed, told = self._changed, self.told
-            yield told
-            if told.done:
+            changed, state = self._changed, self.state
+            yield state
+            if state.done:
                 return
             await changed.wait()
 
-    async def end(self) -> Told:
+    async def end(self) -> AnswerState:
         """Wait until the answer has ended."""
-        async with aclosing(self.follow()) as all_told:
-            async for told in all_told:
-                if told.done:
-                    return told
-        return self.told
+        async with aclosing(self.follow()) as states:
+            async for state in states:
+                if state.done:
+                    return state
+        return self.state
 
 
 class AnswerDesk:
@@ -159,7 +159,7 @@ class AnswerDesk:
         """Reserve and answer in one task, so that no request that is cut off between the two leaves a reservation."""
         try:
             reservation = await self._reserve_patiently(account, exercise_id, *sent)
-        except Exception as refused:  # noqa: BLE001  told to whoever has asked
+        except Exception as refused:  # noqa: BLE001  reported to whoever has asked
             begun.set_exception(refused)
             return
         if reservation.settled or reservation.under_way:
@@ -225,8 +225,8 @@ class AnswerDesk:
             log.warning("tutor_answer_released", message=reservation.message_id, reason=reason)
             if not await self._release(reservation, reason=reason, tokens=tokens) and reason == "stopped":
                 reason = ""  # it was settled at the last instant
-        told = answering.told
-        answering.tell(Told(told.text, told.sources, failed=reason, done=True))
+        state = answering.state
+        answering.publish(AnswerState(state.text, state.sources, failed=reason, done=True))
         self._running.pop(reservation.message_id, None)
 
     async def _release(self, reservation: Reservation, *, reason: str, tokens: int) -> bool:
@@ -249,23 +249,23 @@ class AnswerDesk:
     ) -> tuple[str, tuple[Passage, ...], int]:
         """Let the engine write, under the guard's eyes; the text, its sources, what it cost. Raises EngineFailed."""
         text, sources, tokens = "", tuple[Passage, ...](), most
-        watch = LeakFilter(prepared.protected, prepared.visible, REPLACEMENT)
-        async with aclosing(guarded(engine.answer(prepared.context), watch)) as pieces:
+        leak_filter = LeakFilter(prepared.protected, prepared.visible, REPLACEMENT)
+        async with aclosing(guarded(engine.answer(prepared.context), leak_filter)) as pieces:
             async for piece in pieces:
                 text += piece.text
                 sources = piece.sources or sources
                 tokens = min(most, piece.usage.tokens) if piece.usage else tokens
-                answering.tell(Told(text, sources))
-        if watch.is_replaced:
+                answering.publish(AnswerState(text, sources))
+        if leak_filter.is_replaced:
             log.warning("tutor_answer_replaced", message=answering.message_id, engine=engine.name)
         if not text.strip():
             raise EngineFailed("empty")
         return text, sources, tokens
 
-    async def _in_write(self, deed: Callable[Concatenate[Session, P], T], *args: P.args, **named: P.kwargs) -> T:
+    async def _in_write(self, action: Callable[Concatenate[Session, P], T], *args: P.args, **named: P.kwargs) -> T:
         def do() -> T:
             with self._database.write() as session:
-                return deed(session, *args, **named)
+                return action(session, *args, **named)
 
         return await to_thread.run_sync(do)
 
@@ -283,9 +283,9 @@ def release_lost(database: Database, account: Account) -> None:
             ledger.release_lost(session, account_id=account.id)
 
 
-def failure(told: Told) -> AnswerFailed:
+def failure(state: AnswerState) -> AnswerFailed:
     """Return what is said of an answer that has come to nothing."""
-    return AnswerFailed(reason=_WORDS.get(told.failed, "something went wrong on our side"))
+    return AnswerFailed(reason=_WORDS.get(state.failed, "something went wrong on our side"))
 
 
 def _source(passage: Passage) -> dict[str, str]:

@@ -188,9 +188,10 @@ def _learns(trial: Trial, check: Check, right: _Right) -> Outcome:
         found = trial.observation.gradients.get(f"{check.of}>{table}")
         if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
             return failed(
-                f"{trial.called(check.of)} has the right numbers, but it is cut off from `{table}`: no gradient gets "
-                "back to it. Either it was not made from that table, or something on the way drops the gradient "
-                "(`.data`, `.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
+                f"{trial.called(check.of)} has the right numbers, but it is cut off from `{table}`: "
+                "no gradient gets back to it. "
+                "Either it was not made from that table, or something on the way drops the gradient (`.data`, "
+                "`.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
             )
         if isinstance(found, str) and found.startswith("error"):
             return failed(f"{trial.called(check.of)} has the right numbers, but {stopped(trial, found)} `{table}`.")

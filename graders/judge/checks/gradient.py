@@ -61,8 +61,9 @@ def why_cut(trial: Trial, check: Check, of: Observed, to: Observed) -> str:
     if not of.requires_grad:
         return f"{trial.called(check.of)} is cut off from `{check.to}`: something on the way drops the gradient."
     return (
-        f"{trial.called(check.of)} does not come from the table that `{check.to}` is now: no gradient gets from one to "
-        "the other. Was the table made again after it was looked up?"
+        f"{trial.called(check.of)} does not come from the table that `{check.to}` is now: "
+        "no gradient gets from one to the other. "
+        "Was the table made again after it was looked up?"
     )
 
 

@@ -10,6 +10,7 @@ from graders.report import Report, Verdict
 from graders.task import Limits
 
 Run = Callable[[str], Report]
+Grade = Callable[..., Report]
 IGNORING = """
 import signal
 for number in range(1, 65):
@@ -55,6 +56,27 @@ def test_student_cannot_run_for_ever(run: Run, name: str, code: str) -> None:
 def test_student_cannot_take_all_memory(run: Run, code: str) -> None:
     """Inside the heap or outside it, the budget holds."""
     assert run(code).verdict is Verdict.MEMORY_LIMIT
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kept.append(token_emb(x[0]))",
+        "kept.append([0] * 9)",
+        "kept.append(str(len(kept)) * 1000)",
+        "kept.append(torch.zeros(300))",
+        "kept.append(set(range(9)))",
+    ],
+    ids=["small tensors", "lists", "texts", "larger tensors", "sets"],
+)
+def test_student_is_told_which_loop_has_filled_the_memory(grade: Grade, solution: str, line: str) -> None:
+    """What is left when all is used up is enough to say so, and after it for the other trials."""
+    report = grade(f"{solution}kept = []\ni = 0\nwhile i < 5:\n    {line}\n")
+    assert report.verdict is Verdict.MEMORY_LIMIT
+    assert report.error is not None
+    assert report.error.line == 9
+    assert "the loop on line 8" in report.error.explanation
+    assert "`i`" in report.error.explanation
 
 
 MAP = (

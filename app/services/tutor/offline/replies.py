@@ -175,7 +175,7 @@ def _wrong(asked: QuestionContext) -> Reply:
     topic = asked.topic
     if _ended_early(asked) or asked.points_at_fault or topic is None:
         return _diagnosed(asked)
-    return _told(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
+    return _on_topic(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
 
 
 def _ended_early(asked: QuestionContext) -> bool:
@@ -193,7 +193,7 @@ def _again(asked: QuestionContext) -> Reply:
     topic = again.topic
     if topic is None:
         return Reply(("Let me try it from your work instead.", *_onwards(again)))
-    return _told(again, topic, "Put another way:")
+    return _on_topic(again, topic, "Put another way:")
 
 
 def _idea(asked: QuestionContext) -> Reply:
@@ -206,7 +206,7 @@ def _idea(asked: QuestionContext) -> Reply:
     if quotes_error(asked.context, asked.question) or (asked.points_at_fault and not is_told):
         return _diagnosed(asked)
     if topic and _fits(asked, topic):
-        return _told(asked, topic)
+        return _on_topic(asked, topic)
     return _diagnosed(asked) if asked.is_about_mine or asked.speaks_of_mine else _unknown(asked)
 
 
@@ -271,7 +271,7 @@ def _all_passed() -> Reply:
     return Reply((PASSED, "Before you do: could you say in one sentence why it works?"))
 
 
-def _told(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
+def _on_topic(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
     said = f"{lead} {topic.card.says}".strip()
     sources = _sources(asked, topic.card.says)
     under = (f"The lesson has it under “{sources[0].title}”.",) if sources and not _is_task(sources[0]) else ()

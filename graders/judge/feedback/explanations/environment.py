@@ -9,6 +9,7 @@ from graders.judge.feedback.explanations.scene import Scene, quoted, walk
 _R = "RuntimeError"
 _ANY = "AssertionError RuntimeError AcceleratorError NotImplementedError"
 _GIB = 1 << 30
+_AT_ONCE_BYTES = 64 * 1024 * 1024  # what is asked for at once, and is smaller, was not too large by itself
 _MIB = 1 << 20
 
 
@@ -22,15 +23,15 @@ def own_words(scene: Scene) -> str | None:
         told = scene.details() if isinstance(check, ast.AST) else ""
         what = quoted(check) if check is not None else ""
         return (
-            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{told} What did "
-            f"you expect instead?"
+            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{told} "
+            "What did you expect instead?"
         )
     if isinstance(node, ast.Raise) and not scene.message.startswith("exceptions must derive"):
         said = f", with your text “{text}”" if text else ""
         kind = scene.fault.type.replace("`", "'")
         return (
-            f"Line {scene.line} raises this {kind} itself: it is your own `raise`{said}. What has to be true for "
-            f"that line not to be come to?"
+            f"Line {scene.line} raises this {kind} itself: it is your own `raise`{said}. "
+            "What has to be true for that line not to be come to?"
         )
     return None
 
@@ -44,15 +45,18 @@ def _is_asserted(scene: Scene) -> bool:
 
 def _device(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"There is no graphics card here, and line {scene.line} wants one: a run has one processor, and all tensors "
-        f"are on the CPU. Which part of the "
-        "line says where to compute, and is it needed?"
+        f"There is no graphics card here, and line {scene.line} wants one: "
+        "a run has one processor, and all tensors are on the CPU. "
+        "Which part of the line says where to compute, and is it needed?"
     )
 
 
 def _too_large(scene: Scene, match: re.Match[str]) -> str:
     asked = re.search(r"you tried to allocate (\d+) bytes", scene.message)
     size = int(asked[1]) if asked else 0
+    loop = _loop_around(scene)
+    if loop is not None and size < _AT_ONCE_BYTES:
+        return _filled_by(scene, loop)
     much = (
         f" It asks for {size / _GIB:.1f} GiB at once."
         if size >= _GIB
@@ -61,10 +65,34 @@ def _too_large(scene: Scene, match: re.Match[str]) -> str:
         else ""
     )
     return (
-        f"Line {scene.line} makes something larger than the memory that a run may use.{much}{scene.details()} Which "
-        f"size in it is far larger than it "
-        "should be?"
+        f"Line {scene.line} makes something larger "
+        f"than the memory that a run may use.{much}{scene.details()} Which size in it is far larger than it should be?"
     )
+
+
+def _loop_around(scene: Scene) -> ast.For | ast.While | None:
+    """The innermost loop of the student's text that the failing line is in the body of."""
+    loops = [one for one in walk(scene.tree) if isinstance(one, ast.For | ast.While)]
+    around = [one for one in loops if one.body[0].lineno <= scene.line <= (one.end_lineno or 0)]
+    return max(around, key=lambda one: one.lineno, default=None)
+
+
+def _filled_by(scene: Scene, loop: ast.For | ast.While) -> str:
+    """No single thing was too large: a loop has kept a little more in each round."""
+    text = (
+        f"By line {scene.line} all the memory that a run may use was full, little by little: "
+        f"the loop on line {loop.lineno} goes round and round, and what each round makes is kept."
+    )
+    if isinstance(loop, ast.While):
+        asked = {one.id for one in ast.walk(loop.test) if isinstance(one, ast.Name)}
+        stored = {one.id for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        plain = not any(isinstance(one, ast.Call | ast.Attribute | ast.Subscript) for one in ast.walk(loop.test))
+        if asked and plain and not asked & stored:
+            names = " or ".join(f"`{name}`" for name in sorted(asked))
+            return (
+                f"{text} Its condition asks about {names}, and nothing in it changes that. What should each round do?"
+            )
+    return f"{text} When should it come to its end, and does all of it have to be kept?"
 
 
 def _recursion(scene: Scene, _: re.Match[str]) -> str:
@@ -76,9 +104,9 @@ def _recursion(scene: Scene, _: re.Match[str]) -> str:
         ]
         only = "nothing in it stops that" if not returns else "the case that should stop it is never come to"
         return (
-            f"`{function.name}` (line {function.lineno}) calls itself, and {only}, so it goes on without end until "
-            f"Python gives up. What did you want "
-            f"to be called inside `{function.name}`, or when should it stop?"
+            f"`{function.name}` (line {function.lineno}) calls itself, "
+            f"and {only}, so it goes on without end until Python gives up. "
+            f"What did you want to be called inside `{function.name}`, or when should it stop?"
         )
     others = [
         one.name
@@ -87,13 +115,13 @@ def _recursion(scene: Scene, _: re.Match[str]) -> str:
     ]
     if function is not None and others:
         return (
-            f"`{function.name}` calls `{others[0]}`, which calls `{function.name}` again, without end. Which of the "
-            f"two should stop?"
+            f"`{function.name}` calls `{others[0]}`, which calls `{function.name}` again, without end. "
+            "Which of the two should stop?"
         )
     return (
-        f"Calls that lie inside each other have become too many on line {scene.line}: something leads back to "
-        f"itself, without end. Which method or "
-        "function calls itself, perhaps by way of another?"
+        f"Calls that lie inside each other have become too many on line {scene.line}: "
+        "something leads back to itself, without end. "
+        "Which method or function calls itself, perhaps by way of another?"
     )
 
 
@@ -114,9 +142,8 @@ def _ambiguous(scene: Scene, _: re.Match[str]) -> str:
     elif re.search(r"\bin\b", scene.code) and not scene.code.startswith("for"):
         sides = " The word `in` asks it too."
     return (
-        f"Line {scene.line} asks whether a tensor of several numbers is true, and each of them has an answer of its "
-        f"own.{sides}{scene.details()} Should "
-        "all of them hold, or is one enough?"
+        f"Line {scene.line} asks whether a tensor of several numbers is true, "
+        f"and each of them has an answer of its own.{sides}{scene.details()} Should all of them hold, or is one enough?"
     )
 
 
@@ -124,8 +151,9 @@ def _no_file(scene: Scene, match: re.Match[str]) -> str:
     name = (match[1] or "").replace("`", "'")[:60]
     data = " The data of this exercise are made by the starting code." if scene.setup_names else ""
     return (
-        f"There is no file `{name}` here: a run begins in an empty folder, and nothing can be put into it "
-        f"before.{data} Which of its names holds what you need?"
+        f"There is no file `{name}` here: "
+        f"a run begins in an empty folder, and nothing can be put into it before.{data} "
+        "Which of its names holds what you need?"
     )
 
 
@@ -134,31 +162,30 @@ def _refused(scene: Scene, _: re.Match[str]) -> str:
     processes = re.search(r"subprocess|os\.system|Popen|fork|multiprocessing|Process|num_workers|Pool", scene.code)
     if network:
         return (
-            f"Line {scene.line} wants the network, and a run has none: nothing can be downloaded. Which names of the "
-            f"starting code hold the data?"
+            f"Line {scene.line} wants the network, and a run has none: nothing can be downloaded. "
+            "Which names of the starting code hold the data?"
         )
     if "num_workers" in scene.code or "DataLoader" in scene.code:
         return (
-            f"The `DataLoader` on line {scene.line} starts worker processes, and a run is one process only. How many "
-            f"workers does it need if it loads by itself?"
+            f"The `DataLoader` on line {scene.line} starts worker processes, and a run is one process only. "
+            "How many workers does it need if it loads by itself?"
         )
     if processes:
         return (
-            f"Line {scene.line} starts another process, and a run is one process only. Threads and asyncio do work; "
-            f"is either needed here?"
+            f"Line {scene.line} starts another process, and a run is one process only. "
+            "Threads and asyncio do work; is either needed here?"
         )
     return (
-        f"A run may not do what line {scene.line} wants: it has no network, no other processes or programs and no "
-        f"files but its own. Threads and asyncio "
-        "do work."
+        f"A run may not do what line {scene.line} wants: "
+        "it has no network, no other processes or programs and no files but its own. "
+        "Threads and asyncio do work."
     )
 
 
 def _compiled(scene: Scene, _: re.Match[str]) -> str:
     return (
         f"`torch.compile` on line {scene.line} needs a C++ compiler, or time and processes that a run does not have. "
-        f"The code gives the same numbers "
-        "without it: is it needed?"
+        "The code gives the same numbers without it: is it needed?"
     )
 
 
@@ -177,12 +204,12 @@ RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("no-mps",
          _ANY, r"not linked with support for|MPS backend|from the 'MPS' backend|Cannot access accelerator", _device),
     ExplanationRule("device-meta", "RuntimeError NotImplementedError", r"meta tensor|on meta device",
-         "A tensor on the device `meta` has a shape and no numbers, and line {line} needs numbers. Where should it "
-         "get them?"),
+         "A tensor on the device `meta` has a shape and no numbers, and line {line} needs numbers. "
+         "Where should it get them?"),
     ExplanationRule("out-of-memory",
          "RuntimeError MemoryError OSError OutOfMemoryError",
          r"can't allocate memory|DefaultCPUAllocator|Cannot allocate memory|Unable to allocate|bad_alloc|not enough "
-         r"memory", _too_large),
+         r"memory|\[enforce fail a\Z", _too_large),
     ExplanationRule("memory", "MemoryError", r"", _too_large),
     ExplanationRule("size-overflow",
          _R, r"Storage size calculation overflowed|numel: integer multiplication overflow|Stride calculation "
@@ -208,8 +235,8 @@ RULES: tuple[ExplanationRule, ...] = (
          "RuntimeError NotSupportedError FrontendError OSError UnsupportedNodeError",
          r"TorchScript|torch\.jit|Can't get source|is not supported in|aren't supported|could not get source|"
          r"[Cc]an't redefine",
-         "TorchScript reads the code on line {line} as a language of its own, which is smaller than Python. Is "
-         "scripting needed for this task?"),
+         "TorchScript reads the code on line {line} as a language of its own, which is smaller than Python. "
+         "Is scripting needed for this task?"),
     ExplanationRule("spawn",
          _R, r"bootstrapping phase|context has already been set|daemonic processes", "Line {line} starts other "
               "processes, and a run is one process only. Can it be done in this one?"),
@@ -226,8 +253,8 @@ RULES: tuple[ExplanationRule, ...] = (
          "URLError HTTPError ConnectionError gaierror ConnectionRefusedError OSError TimeoutError",
          r"urlopen error|Name or service not known|Temporary failure|Network is unreachable|getaddrinfo|Connection "
          r"refused",
-         "Line {line} wants the network, and a run has none: nothing can be downloaded. Which names of the starting "
-         "code hold the data?"),
+         "Line {line} wants the network, and a run has none: nothing can be downloaded. "
+         "Which names of the starting code hold the data?"),
     ExplanationRule("refused",
          "PermissionError OSError BlockingIOError",
          r"not permitted|Permission denied|Function not implemented|Resource temporarily unavailable", _refused),
@@ -237,8 +264,8 @@ RULES: tuple[ExplanationRule, ...] = (
               "so much. What should be in that file on line {line}, and who would read it?"),
     ExplanationRule("is-folder",
          "IsADirectoryError NotADirectoryError FileExistsError",
-         r"", "The name on line {line} is that of a folder, or of something that is there already. Is a file needed "
-              "at all?"),
+         r"", "The name on line {line} is that of a folder, or of something that is there already. "
+              "Is a file needed at all?"),
     ExplanationRule("input",
          "EOFError",
          r"EOF when reading", "Nothing can be typed in while the code runs, so `input()` on line {line} finds "
@@ -256,6 +283,7 @@ RULES: tuple[ExplanationRule, ...] = (
          "documentation give for it?")),
     ExplanationRule("decode",
          "UnicodeDecodeError UnicodeEncodeError",
-         r"", "Line {line} reads bytes as text, or writes text as bytes, with a table of signs that does not know "
-              "them. Which encoding are they in?"),
+         r"", "Line {line} reads bytes as text, "
+              "or writes text as bytes, with a table of signs that does not know them. "
+              "Which encoding are they in?"),
 )  # fmt: skip

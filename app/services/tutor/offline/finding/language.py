@@ -61,9 +61,9 @@ class Lexicon:
         """`same` has, for a word, others that mean the same to a student."""
         self._same = {str(other): word for word, others in same.items() for other in others}
         # Facts, cards and lessons are read again for every question, and there are only so many.
-        self.words = lru_cache(maxsize=4096)(self._words)
+        self.words = lru_cache(maxsize=4096)(self._stems)
 
-    def _words(self, text: str) -> tuple[str, ...]:
+    def _stems(self, text: str) -> tuple[str, ...]:
         """Return the words that say what a text is about, as they are compared; `pos_emb` is `pos` and `emb` too."""
         humps = " ".join(_CAMEL.sub(" ", word) for word in _HUMPED.findall(text))
         return tuple(self.plain(word) for word in _parts(f"{text} {humps}") if word not in _SAY_NOTHING)
