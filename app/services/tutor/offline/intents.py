@@ -27,6 +27,7 @@ class Intent(Enum):
     SIGHT = "sight"  # what it can see
     GREETING = "greeting"
     THANKS = "thanks"
+    MOOD = "mood"  # tired, angry, ashamed
     ELSEWHERE = "elsewhere"  # another subject
     HINT = "hint"
     NEXT = "next"
