@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.clients.tutor.port import Passage, TutorContext
-from app.services.tutor.offline import quantities, shape_answers, small_talk
+from app.services.tutor.offline import quantities, shape_answers, small_talk, tongue
 from app.services.tutor.offline.asked import QuestionContext, Reply
 from app.services.tutor.offline.diagnosis import (
     checks,
@@ -42,6 +42,10 @@ def reply(kind: Intent, context: TutorContext, question: str) -> Reply:
         kind = Intent.ERROR  # the message is quoted, and nothing is demanded
     if kind in _MAY_BE_WORKED_OUT and (answer := quantities.worked_out(context, question)):
         return Reply((answer, "Does it fit what you expected, and could you say why?"))
+    if kind in _MAY_BE_FOREIGN and (language := tongue.tongue_of(question)) and not quotes_error(context, question):
+        if said := tongue.answer_in(language, question):
+            return Reply(said)
+        return _foreign(asked)
     if kind in _MAY_FOLLOW and _follows(asked):
         return _follow_up(asked)
     return _REPLIES[kind](asked)
@@ -310,4 +314,5 @@ _MAY_BE_WORKED_OUT = {
     Intent.FOREIGN,
     Intent.AGAIN,
 }
+_MAY_BE_FOREIGN = {Intent.SHAPE, Intent.IDEA, Intent.ERROR, Intent.VERIFY, Intent.FOREIGN}
 _MAY_FOLLOW = {Intent.IDEA, Intent.SHAPE, Intent.WRONG}

@@ -32,8 +32,16 @@ class Card:
     """What to ask back."""
     error: re.Pattern[str] | None = None
     """Messages of exceptions that it explains."""
-    in_other_languages: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """The answer by language code, for the cards that are asked for most."""
+    in_other_languages: Mapping[str, "Translation"] = field(default_factory=dict, compare=False)
+    """By language code, for the cards that are asked for most."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A card in another language."""
+
+    asked: tuple[str, ...]
+    says: str
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Knowledge:
         return next((one for one in self.cards if one.error and one.error.search(message[:500])), None)
 
 
-def card_from(raw: Mapping[str, Any], translated: Mapping[str, str] | None = None) -> Card:
+def card_from(raw: Mapping[str, Any], translated: Mapping[str, Translation] | None = None) -> Card:
     """Read a card as YAML has it. Raises KeyError or re.error if it is none."""
     return Card(
         id=raw["id"],
@@ -67,12 +75,14 @@ def general_knowledge() -> Knowledge:
     by_language = {path.stem: read(path.read_text(encoding="utf-8")) for path in sorted(_TRANSLATIONS.glob("*.yaml"))}
     cards = (raw for path in sorted(CARDS.glob("*.yaml")) for raw in read(path.read_text(encoding="utf-8")))
     return Knowledge(
-        cards=tuple(
-            card_from(raw, {code: texts[raw["id"]] for code, texts in by_language.items() if raw["id"] in texts})
-            for raw in cards
-        ),
+        cards=tuple(card_from(raw, _translations_of(raw["id"], by_language)) for raw in cards),
         lexicon=Lexicon(read(_SYNONYMS.read_text(encoding="utf-8"))),
     )
+
+
+def _translations_of(card_id: str, by_language: Mapping[str, Any]) -> Mapping[str, Translation]:
+    raw = {code: texts[card_id] for code, texts in by_language.items() if card_id in texts}
+    return {code: Translation(tuple(one["ask"]), one["say"].strip()) for code, one in raw.items()}
 
 
 def fact(text: str) -> Card:

@@ -32,6 +32,7 @@ _SIGNS = {
 }
 """Signs that are asked about, as words; the longer ones first."""
 _SIGN = re.compile(r"(?<![^\s\w])(?:==|\+=|\*\*|//|>>>|->|\[\]|[@#*^/%=])(?![^\s\w])")
+_ASIAN = re.compile(r"[\u4e00-\u9fff]")
 _LOOK_UP = re.compile(r"\blook(?:s|ed|ing)?[ -]?ups?\b")
 _HUMPED = re.compile(r"\b\w*[a-z][A-Z]\w*")
 _ENDINGS = ("ingly", "ings", "ing", "edly", "ied", "ed", "ies", "es", "ly", "s", "e", "y")
@@ -85,6 +86,9 @@ def says_nothing(word: str) -> bool:
 def _parts(text: str) -> Iterator[str]:
     signed = _SIGN.sub(lambda sign: f" {_SIGNS[sign[0]]} ", text)
     for word in _WORD.findall(folded_words(signed)):
+        if _ASIAN.search(word):
+            yield from (word[index : index + 2] for index in range(len(word) - 1))  # no blanks between words
+            continue
         yield word
         if "_" in word:
             yield from (part for part in word.split("_") if len(part) > 1)
