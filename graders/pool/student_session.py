@@ -157,20 +157,20 @@ def converse(
 
 def _observe(session: "_Session", trial: TrialRequest, result: SessionResult, *, following: list[TrialRequest]) -> None:
     """
-    Lead a run through the trial that is under way, and set it on to the next.
+    Lead a run through the trial that is under way; it goes on to the next one by itself.
 
-    What was handed over is looked at while the run goes on with what comes next: whoever forges learns a seed from
-    that, and is refused all the same. Raises Ended.
+    What was handed over is looked at while the run goes on with what comes next: whoever forges learns a seed and a
+    draw from that, and is refused all the same. Raises Ended.
     """
     observation = session.observation()
-    session.ask(trial)
+    session.ask(trial, following)
     session.check_observation(observation)
     result.observe(observation)
     try:
         gradients = session.gradients()
         is_blind = gradients.body.get("again") is True
-        if not is_blind:
-            session.begin(following)
+        if is_blind or following:
+            session.begin_step()
         session.check_gradients(gradients)
     except Ended:
         result.complete(TrialFrames(observation, None))
@@ -178,7 +178,7 @@ def _observe(session: "_Session", trial: TrialRequest, result: SessionResult, *,
     result.complete(TrialFrames(observation, gradients))
     if is_blind:
         result.add(session.again())
-        session.begin(following)
+        session.begin_step()
 
 
 class _Session:
@@ -192,16 +192,16 @@ class _Session:
         self._process, self._output, self._schema = process, output, payload.schema
         self._probes, self._limit_s = bool(payload.task.probe), payload.task.limits.wall_time_s
         self._time = TimeLimit(process, self._limit_s)
-        self._deadline = self._step()
+        self.begin_step()
         self._ended: Ended | None = None
         self._loop: Loop | None = None  # told once, on the lesson's data
         self._shown: PrintedOutput | None = output  # what the lesson's trial prints; of the others nothing is
         process.check_time = self._time.check
 
-    def begin(self, trials: list[TrialRequest]) -> None:
-        """Set the run on to the next trial, if there is one."""
-        for trial in trials:
-            self._send(FrameType.TRIAL, {"trial": data(trial)})
+    def begin_step(self) -> None:
+        """From now on the next step is measured: it begins when the frame that the one before ends with is here."""
+        self._time.begin_step()
+        self._deadline = time.monotonic() + _NET_TIMES * self._limit_s
 
     def observation(self) -> Frame:
         """What the trial that is under way made, of whatever form. Raises Ended."""
@@ -213,7 +213,7 @@ class _Session:
         made = self._listen(shown)
         for _ in range(_MORE_STEPS if self._probes else 0):
             if made.type is FrameType.PROBING:
-                self._deadline = self._step()
+                self.begin_step()
                 made = self._listen(shown)
         self._output.check()
         return _expect(made, FrameType.OBSERVATION)
@@ -223,9 +223,14 @@ class _Session:
         with _honest():
             self._schema.check_observation(made)
 
-    def ask(self, trial: TrialRequest) -> None:
-        """Have the gradients taken for the trial's random cotangent."""
-        self._send(FrameType.PROBE, {"seed": trial.seed})
+    def ask(self, trial: TrialRequest, following: list[TrialRequest]) -> None:
+        """Have the gradients taken for the trial's random cotangent, and then the next trial begun, if there is one."""
+        self.begin_step()
+        body = {"seed": trial.seed, "trial": data(following[0]) if following else None}
+        try:
+            self._process.send(Frame(FrameType.PROBE, body), deadline=self._deadline)
+        except Ended as ended:
+            self._ended = ended
 
     def gradients(self) -> Frame:
         """What they are, of whatever form. Raises Ended."""
@@ -238,21 +243,13 @@ class _Session:
 
     def again(self) -> TrialFrames:
         """The same trial with other numbers in the tables. Raises Ended."""
-        self._deadline = self._step()
         observation = self._receive_observation(None)
         with _honest():
             self._schema.check_observation(observation, again=True)
-        self._deadline = self._step()
+        self.begin_step()
         found = self.gradients()
         self.check_gradients(found, again=True)
         return TrialFrames(observation, found, again=True)
-
-    def _send(self, kind: FrameType, body: dict[str, Any]) -> None:
-        self._deadline = self._step()
-        try:
-            self._process.send(Frame(kind, body), deadline=self._deadline)
-        except Ended as ended:
-            self._ended = ended
 
     def _listen(self, shown: PrintedOutput | None) -> Frame:
         if self._ended is not None:
@@ -266,10 +263,6 @@ class _Session:
             ended.loop = self._loop
             raise
         return frame
-
-    def _step(self) -> float:
-        self._time.begin_step()
-        return time.monotonic() + _NET_TIMES * self._limit_s
 
 
 @contextlib.contextmanager

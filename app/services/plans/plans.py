@@ -100,11 +100,13 @@ class CurrentPlan:
 
 def list_plans(session: Session) -> list[PlanView]:
     """Return every plan, in order."""
-    limits = list(session.scalars(select(PlanLimit)))
-    return [
-        PlanView(plan.name, plan.title, {one.rule: _limit(one) for one in limits if one.plan_name == plan.name})
-        for plan in session.scalars(select(Plan).order_by(Plan.position, Plan.name))
-    ]
+    rows = select(Plan, PlanLimit).outerjoin(PlanLimit, PlanLimit.plan_name == Plan.name)
+    found: dict[Plan, dict[Rule, Limit]] = {}
+    for plan, limit in session.execute(rows.order_by(Plan.position, Plan.name)):
+        limits = found.setdefault(plan, {})
+        if limit is not None:  # a plan may have none
+            limits[limit.rule] = _limit(limit)
+    return [PlanView(plan.name, plan.title, limits) for plan, limits in found.items()]
 
 
 def plan_named(session: Session, name: str) -> PlanView:

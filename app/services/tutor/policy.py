@@ -1,5 +1,6 @@
 """What administrators see of the tutor as a whole, and what they allow it."""
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -94,18 +95,19 @@ def this_month(session: Session) -> Month:
     now = utc_now()
     begins = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     since = TutorMessage.reserved_at >= begins
-    states = select(TutorMessage.state, func.count()).where(since).group_by(TutorMessage.state)
-    ratings = select(TutorMessage.rating, func.count()).where(since).group_by(TutorMessage.rating)
-    by_state = dict(iter(session.execute(states)))
-    by_rating = dict(iter(session.execute(ratings)))
+    kinds = (TutorMessage.state, TutorMessage.rating)
+    by_state, by_rating = Counter[MessageState](), Counter[int | None]()
+    for state, rating, number in session.execute(select(*kinds, func.count()).where(since).group_by(*kinds)):
+        by_state[state] += number
+        by_rating[rating] += number
     tokens = session.get(TokenMonth, quotas.key_of(Period.MONTH, now), populate_existing=True)
     return Month(
         begins=begins,
         tokens_reserved=tokens.reserved if tokens else 0,
         tokens_spent=tokens.spent if tokens else 0,
-        settled=by_state.get(MessageState.SETTLED, 0),
-        reserved=by_state.get(MessageState.RESERVED, 0),
-        released=by_state.get(MessageState.RELEASED, 0),
-        helped=by_rating.get(1, 0),
-        not_helped=by_rating.get(-1, 0),
+        settled=by_state[MessageState.SETTLED],
+        reserved=by_state[MessageState.RESERVED],
+        released=by_state[MessageState.RELEASED],
+        helped=by_rating[1],
+        not_helped=by_rating[-1],
     )

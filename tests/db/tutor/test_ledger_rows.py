@@ -77,7 +77,7 @@ def test_refusal_while_the_last_is_answered_says_when_to_come_back(database: Dat
     reserve()
     with pytest.raises(AnswersPending) as refused:
         reserve()
-    assert refused.value.facts["retry_after_s"] == 2
+    assert refused.value.fields["retry_after_s"] == 2
 
 
 def test_id_that_is_being_answered_is_for_one_exercise(
