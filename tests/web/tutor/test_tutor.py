@@ -285,3 +285,17 @@ def test_teachers_have_no_limit(client: TestClient, site: Site, token: Token) ->
     allow(site, 0)
     told = client.post(TUTOR, headers=token("teacher@example.org", "instructor"), json=WHY).json()
     assert told["quota"]["limit"] is None
+
+
+def test_instructors_see_what_was_not_answered_and_not_who_asked(
+    client: TestClient, token: Token, student: dict[str, str]
+) -> None:
+    """The question stands there with the beginning of a card; students do not get the page."""
+    question = "how does a quaternion rotate my hamster"
+    client.post(TUTOR, headers=student, json={"text": question, "client_message_id": "q"})
+    page = client.get("/tutor/unanswered", headers=token("teacher@example.org", "instructor"))
+    assert page.status_code == 200
+    assert question in page.text
+    assert "Write a card" in page.text
+    assert client.get("/api/v1/me", headers=student).json()["email"] not in page.text
+    assert client.get("/tutor/unanswered", headers=student).status_code in {403, 404}

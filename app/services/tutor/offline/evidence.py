@@ -10,7 +10,8 @@ from app.services.tutor.offline.finding.card_index import GOOD_ENOUGH, SURE, Car
 from app.services.tutor.offline.finding.knowledge import Card, fact, general_knowledge
 from app.services.tutor.offline.finding.ranking import Ranking
 
-_OWN_COUNTS = 1.15  # an author's fact before what holds everywhere
+OWN_COUNTS = 1.15
+"""What an author's fact counts beside what holds everywhere."""
 _READ_COUNTS = 0.8  # a paragraph of the lesson after it: it was not written as an answer
 _SUPPORTS = 0.22  # of an answer that a passage must cover to be named as its source
 _SENTENCES = 3
@@ -119,7 +120,7 @@ def _index_of(facts: tuple[str, ...], paragraphs_read: tuple[tuple[str, str], ..
 
 
 def _own_topic(own: CardIndex, match: CardMatch, facts: int, share: float) -> Topic:
-    counts = _OWN_COUNTS if match.index < facts else _READ_COUNTS
+    counts = OWN_COUNTS if match.index < facts else _READ_COUNTS
     return Topic(own.cards[match.index], match.score * counts * share, is_own=True)
 
 
