@@ -52,6 +52,7 @@ from app.web.submissions import pages as submission_pages
 from app.web.submissions.queue_positions import QueuePositions
 from app.web.submissions.wording import TEMPLATE_WORDS
 from app.web.tutor import routes as tutor_routes
+from app.web.tutor import unanswered as tutor_unanswered
 from app.web.tutor.answer_tasks import AnswerDesk
 
 ROUTERS = (
@@ -67,6 +68,7 @@ ROUTERS = (
     submission_pages,
     hint_routes,
     tutor_routes,
+    tutor_unanswered,
     drafts,
     sign_in,
     sign_up,

@@ -63,7 +63,7 @@ CATEGORIES = {
 }
 MADE_OF_FILES = {
     "app/services/tutor/offline/intents.py",
-    "app/services/tutor/offline/knowledge.py",
+    "app/services/tutor/offline/finding/knowledge.py",
     "graders/judge/feedback/explanations/rules.py",  # of a list of rules, over at most 500 characters
     "graders/judge/feedback/explanations/syntax.py",  # of a table, over one line
 }
