@@ -134,7 +134,7 @@ def main() -> int:
         left = [path for path in Path(folder).rglob("*") if path.name.startswith("run-")]
         left += [Path(one) for one in shared() - shared_before]
         after = footprint()
-    return told(figures, count=args.submissions, left=left, before=before, after=after)
+    return summarised(figures, count=args.submissions, left=left, before=before, after=after)
 
 
 def soak(task: Task, mix: list[Kind], *, folder: Path, count: int, slots: int) -> Figures:
@@ -231,7 +231,9 @@ def footprint() -> tuple[int, int]:
     return len(list(Path("/proc/self/fd").iterdir())), len(children)
 
 
-def told(figures: Figures, *, count: int, left: list[Path], before: tuple[int, int], after: tuple[int, int]) -> int:
+def summarised(
+    figures: Figures, *, count: int, left: list[Path], before: tuple[int, int], after: tuple[int, int]
+) -> int:
     """Print the figures; the exit code."""
     for (kind, verdict), number in sorted(figures.verdicts.items()):
         print(f"  {kind:15s} {verdict:14s} {number:6d}")

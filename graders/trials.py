@@ -45,7 +45,7 @@ class TrialRequest:
     """One trial as the parent has it; the student's process gets each part when it is needed."""
 
     draw: int | None  # what its values are drawn from; None: the lesson's, as written
-    seed: int  # of the random cotangent; the student's process gets it only after its code has ended
+    seed: int  # of the random cotangent; the student's process gets it only after its code has ended on this trial
 
 
 def new_seed() -> str:

@@ -18,8 +18,8 @@ from app.db import Database
 from app.db.migrate import upgrade
 from app.services.exercises.catalogue import import_course
 from app.services.exercises.passage_search import search_passages
+from app.services.tutor.offline.asked import Reply
 from app.services.tutor.offline.engine import answer_to
-from app.services.tutor.offline.replies import Reply
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.question import QuestionTask
@@ -138,7 +138,7 @@ def with_passages(situation: str, question: str, passages: tuple[Passage, ...]) 
         hints=tuple(one.hints[: at.hints]),
         hints_left=len(one.hints) - at.hints,
         source=at.code,
-        report=reports().get(situation),
+        report=Report.from_json(reports()[situation]) if situation in reports() else None,
         lesson_title=lessons()[one.id].title,
         passages=passages,
         earlier=(),

@@ -37,13 +37,6 @@ RETIRED_MODULES = _words("""
     belongings bells briefs claims deeds entering figures held holes insisting ladder letters notices opening orders
     places proof readings rehearsal runs situation standing texts told walls
 """)
-# To be emptied: `app` beside `app/authoring` still has these.
-STILL_TO_GO = _words("""
-    Arrival Bells Finding Found GradingOrder GradingRun Held Ladder Near Opening Order Picture Place Places Proof
-    Taken Ticket Told Walls Wanted Watch Wish arrival belongings facts figures held insist ladder passer_by place
-    places prove readings ring told welcome words
-""")
-STILL_SHARED = frozenset({"Access", "Answer", "Kind", "Opening", "Passage", "Reference", "_Told"})
 
 
 def sources(*folders: str) -> Iterator[Path]:
@@ -92,7 +85,7 @@ def test_no_class_name_stands_in_two_files() -> None:
     for path, node in definitions():
         if isinstance(node, ast.ClassDef):
             files[node.name].add(named(path))
-    assert {name: where for name, where in files.items() if len(where) > 1 and name not in STILL_SHARED} == {}
+    assert {name: where for name, where in files.items() if len(where) > 1} == {}
 
 
 def test_retired_words_do_not_come_back() -> None:
@@ -102,8 +95,7 @@ def test_retired_words_do_not_come_back() -> None:
     for path, node in definitions():
         name = node.name.strip("_")
         words = RETIRED_CLASSES if isinstance(node, ast.ClassDef) else RETIRED_FUNCTIONS
-        is_to_go = path.is_relative_to(ROOT / "app") and not path.is_relative_to(ROOT / "app" / "authoring")
-        if name in words and not (is_to_go and name in STILL_TO_GO):
+        if name in words:
             retired.append(f"{named(path)}:{node.lineno} {node.name}")
     assert modules + retired == []
 

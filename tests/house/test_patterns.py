@@ -63,7 +63,7 @@ CATEGORIES = {
 }
 MADE_OF_FILES = {
     "app/services/tutor/offline/intents.py",
-    "app/services/tutor/offline/knowledge.py",
+    "app/services/tutor/offline/finding/knowledge.py",
     "graders/judge/feedback/explanations/rules.py",  # of a list of rules, over at most 500 characters
     "graders/judge/feedback/explanations/syntax.py",  # of a table, over one line
 }
@@ -78,7 +78,7 @@ def modules() -> Iterator[ModuleType]:
                 yield importlib.import_module(found.name)
 
 
-def held(value: object, deep: int = 6) -> Iterator[Pattern]:
+def patterns_of(value: object, deep: int = 6) -> Iterator[Pattern]:
     """Yield the patterns in a value: in its items, its fields, and what a cached function without arguments returns."""
     if isinstance(value, re.Pattern):
         yield value
@@ -87,13 +87,15 @@ def held(value: object, deep: int = 6) -> Iterator[Pattern]:
     elif isinstance(value, _lru_cache_wrapper):
         code = getattr(value.__wrapped__, "__code__", None)
         if code is not None and code.co_argcount + code.co_kwonlyargcount == 0:
-            yield from held(value(), deep - 1)
+            yield from patterns_of(value(), deep - 1)
     elif isinstance(value, dict):
-        yield from (one for item in value.items() for one in held(item, deep - 1))
+        yield from (one for item in value.items() for one in patterns_of(item, deep - 1))
     elif isinstance(value, list | tuple | set | frozenset):
-        yield from (one for item in value for one in held(item, deep - 1))
+        yield from (one for item in value for one in patterns_of(item, deep - 1))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        yield from (one for field in dataclasses.fields(value) for one in held(getattr(value, field.name), deep - 1))
+        yield from (
+            one for field in dataclasses.fields(value) for one in patterns_of(getattr(value, field.name), deep - 1)
+        )
 
 
 def of_modules() -> dict[str, Pattern]:
@@ -110,7 +112,7 @@ def of_modules() -> dict[str, Pattern]:
             for name, value in list(attributes.items()):
                 mine = getattr(value, "__module__", module.__name__) in {module.__name__, None}
                 if not name.startswith("__") and (mine or isinstance(value, re.Pattern)):
-                    found |= {f"{owner}.{name} {number}": one for number, one in enumerate(held(value))}
+                    found |= {f"{owner}.{name} {number}": one for number, one in enumerate(patterns_of(value))}
     return found
 
 

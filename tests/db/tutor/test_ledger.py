@@ -148,8 +148,8 @@ def test_nothing_left_is_said_with_the_rule(database: Database, account: Account
     settle(database, reserve())
     with pytest.raises(QuotaSpent) as refused:
         reserve()
-    facts = refused.value.facts
-    assert (facts["rule"], facts["limit"], facts["used"], facts["plan"]) == ("tutor_messages", 1, 1, "Free")
+    fields = refused.value.fields
+    assert (fields["rule"], fields["limit"], fields["used"], fields["plan"]) == ("tutor_messages", 1, 1, "Free")
     assert "1 tutor messages of the Free plan" in refused.value.detail
 
 
@@ -230,8 +230,8 @@ def test_forced_failures_end_somewhere(database: Database, account: Account, res
         release(database, reserve())
     with pytest.raises(TutorFailing) as refused:
         reserve()
-    assert refused.value.facts["rule"] == "tutor_failures"
-    assert isinstance(resets_at := refused.value.facts["resets_at"], datetime)
+    assert refused.value.fields["rule"] == "tutor_failures"
+    assert isinstance(resets_at := refused.value.fields["resets_at"], datetime)
     assert resets_at > utc_now()
     assert left(database, account) == 30
 
@@ -266,8 +266,8 @@ def test_unlimited_has_a_ceiling_of_fair_use(database: Database, account: Accoun
     settle(database, reserve())
     with pytest.raises(QuotaSpent) as refused:
         reserve()
-    assert refused.value.facts["limit"] == 2
-    assert refused.value.facts["resets_at"] is not None
+    assert refused.value.fields["limit"] == 2
+    assert refused.value.fields["resets_at"] is not None
 
 
 def test_reset_is_not_undone_by_what_was_reserved_before(

@@ -27,9 +27,9 @@ def _second_backward(scene: Scene, _: re.Match[str]) -> str:
         else ""
     )
     return (
-        f"Line {scene.line} goes back through the same computation a second time{already}. What torch keeps for the "
-        f"way back is thrown away "
-        "after once. Which lines work out the result, and are they run again before each way back?"
+        f"Line {scene.line} goes back through the same computation a second time{already}. "
+        "What torch keeps for the way back is thrown away after once. "
+        "Which lines work out the result, and are they run again before each way back?"
     )
 
 
@@ -39,9 +39,9 @@ def _inside(node: ast.stmt, line: int) -> bool:
 
 def _not_scalar(scene: Scene, _: re.Match[str]) -> str:
     return (
-        f"`backward()` begins at one single number, such as a loss, and on line {scene.line} there are "
-        f"more.{_owner(scene)} How do many "
-        "numbers become one that should get smaller?"
+        "`backward()` begins at one single number, "
+        f"such as a loss, and on line {scene.line} there are more.{_owner(scene)} "
+        "How do many numbers become one that should get smaller?"
     )
 
 
@@ -60,18 +60,17 @@ def _no_gradient(scene: Scene, _: re.Match[str]) -> str:
     ]
     who = f"{learns[0]} on line {scene.line}" if learns else f"What line {scene.line} starts from"
     return (
-        f"{who} has no connection to anything that learns, so no gradient can go back from it. Was it made of a "
-        f"table or parameter, and did "
-        "`detach()`, `no_grad`, `item()` or numpy cut it off on the way?"
+        f"{who} has no connection to anything that learns, so no gradient can go back from it. "
+        "Was it made of a table or parameter, and did `detach()`, `no_grad`, `item()` or numpy cut it off on the way?"
     )
 
 
 def _leaf_in_place(scene: Scene, _: re.Match[str]) -> str:
     return (
-        f"{scene.here} changes numbers in place that learn: gradients are about the numbers as they were, so torch "
-        f"refuses.{scene.details()} "
-        "Should the result have a name of its own, or is it an update that gradients need not follow, inside "
-        "`torch.no_grad()`?"
+        f"{scene.here} changes numbers in place that learn: "
+        f"gradients are about the numbers as they were, so torch refuses.{scene.details()} "
+        "Should the result have a name of its own, "
+        "or is it an update that gradients need not follow, inside `torch.no_grad()`?"
     )
 
 
@@ -79,9 +78,10 @@ def _numpy(scene: Scene, _: re.Match[str]) -> str:
     name = scene.callee.rpartition(".")[0]
     what = f"`{name}`" if name else "This tensor"
     return (
-        f"{what} learns, or was worked out from something that does, and numpy knows no gradients, so torch does not "
-        f"hand it over on line "
-        f"{scene.line}. Is numpy needed here? If so, what parts a tensor from its gradients first?"
+        f"{what} learns, or was worked out from something that does, "
+        f"and numpy knows no gradients, so torch does not hand it over on line {scene.line}. "
+        "Is numpy needed here? "
+        "If so, what parts a tensor from its gradients first?"
     )
 
 
@@ -89,9 +89,9 @@ def _changed(scene: Scene, match: re.Match[str]) -> str:
     shape = re.search(r"\[(?:torch\.)?\w+ \[([\d, ]*)\]\]", scene.message)
     which = f" (one of the shape [{shape[1]}])" if shape else ""
     return (
-        f"A tensor{which} that the way back needs was changed in place after it was used, so line {scene.line} "
-        f"cannot work out gradients. Which "
-        "line above has a `+=`, a method with `_` at its end, or `x[…] = …`?"
+        f"A tensor{which} that the way back needs was changed in place after it was used, "
+        f"so line {scene.line} cannot work out gradients. "
+        "Which line above has a `+=`, a method with `_` at its end, or `x[…] = …`?"
     )
 
 

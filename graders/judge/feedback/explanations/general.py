@@ -24,15 +24,13 @@ def general(scene: Scene) -> str:
     where = f"on line {scene.line}" if scene.line else "in your code"
     if kind in _SYNTAX and not scene.fault.parsed:
         return (
-            f"Python cannot read line {scene.line}: `{scene.code[:80].replace('`', chr(39))}`. Are its brackets, "
-            f"quotes and commas in pairs and in "
-            "place, and does the line above end as it should?"
+            f"Python cannot read line {scene.line}: `{scene.code[:80].replace('`', chr(39))}`. "
+            "Are its brackets, quotes and commas in pairs and in place, and does the line above end as it should?"
         )
     means = f": {_MEANS[kind]}" if kind in _MEANS and scene.fault.builtin else ""
     here = f" In {scene.here}" if scene.here.startswith("`") else " There"
     told = scene.details() or ""
     return (
-        f"Python raised {an(kind)} {where}{means}.{here} is the part to look at.{told} Read what the message says of "
-        f"it: which value is not what "
-        "you thought?"
+        f"Python raised {an(kind)} {where}{means}.{here} is the part to look at.{told} "
+        "Read what the message says of it: which value is not what you thought?"
     ).replace(" There is the part to look at.", "")
