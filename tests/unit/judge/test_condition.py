@@ -134,3 +134,16 @@ def test_same_numbers_in_another_shape_are_plausible() -> None:
 def test_what_is_no_tensor_is_plausible() -> None:
     """There is nothing to compute with."""
     assert plausible(Observed("value", value=3, shape=(10**6,)), torch.zeros(2)) is True
+
+
+@pytest.mark.parametrize("samples", [1, 2, 8])
+def test_as_many_runs_are_made_as_asked_for(samples: int) -> None:
+    """And one without any change before them."""
+    runs: list[int] = []
+
+    def changed(number: int) -> torch.Tensor:
+        runs.append(number)
+        return torch.ones(2)
+
+    condition(changed, samples)
+    assert runs == list(range(samples + 1))
