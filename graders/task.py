@@ -111,12 +111,12 @@ class Task:
     report: str = ""  # author's code that prints the lesson's check
     limits: Limits = Limits()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The task as JSON-able values."""
         return asdict(self)
 
     @cached_property
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The same, made once; not to be changed."""
         return self.to_json()
 
@@ -179,7 +179,7 @@ class StudentPart:
     wall_time_s: float = 4.0
     output_kib: int = 64
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The part as JSON-able values; not to be changed."""
         return vars(self)
 

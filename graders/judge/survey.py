@@ -11,7 +11,6 @@ import itertools
 import random
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
@@ -38,7 +37,7 @@ class _Broken(Exception):
     """Nothing can be graded while this stands."""
 
 
-def survey(task: Task) -> dict[str, Any]:
+def survey(task: Task) -> dict[str, object]:
     """What `graders.survey.Survey` holds."""
     return _Surveyor(task).survey()
 
@@ -52,8 +51,8 @@ class _Surveyor:
         self._judge_faults: dict[str, str] = {}  # by what was raised, whatever the values
         self._draws: list[tuple[Sizes, set[str], dict[tuple[str, int], int]]] = []  # parameters, inputs as ever, axes
 
-    def survey(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+    def survey(self) -> dict[str, object]:
+        found: dict[str, object] = {
             name: [] for name in ("faults", "report_faults", "judge_faults", "unvaried", "unseeded", "equal_sizes")
         }
         try:
@@ -132,7 +131,7 @@ class _Surveyor:
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 line = f" on its line {fault['line']}" if fault["line"] else ""
-                said = f"the exercise's own solution fails with {fault['type']}{line}: {fault['message'][:300]}"
+                said = f"the exercise's own solution fails with {fault['type']}{line}: {str(fault['message'])[:300]}"
                 raise _Broken(f"{said}{drawn_values(values)}")
         return ended, names
 

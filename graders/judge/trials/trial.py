@@ -80,7 +80,7 @@ class Trial:
     seed: int
     lesson: bool  # are its data the lesson's, and so anybody's to print?
     of_lesson: bool  # are they, be they printed or not?
-    values: dict[str, Any]  # of the parameters that were changed
+    values: dict[str, object]  # of the parameters that were changed
     source: str  # the student's text, to be looked at but never run
     code_cache: CodeCache = field(default_factory=CodeCache)  # the author's, as far as they are compiled
     outcomes: dict[str, Outcome] = field(default_factory=dict)
