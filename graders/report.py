@@ -1,5 +1,5 @@
 """
-The Report: what a student is told about one submission.
+The Report: the outcome of one submission, as its student reads it.
 
 Frozen values only. `to_json` gives the shape that the command line prints, the API returns and
 the database keeps; `from_json` reads it back. A student's fault is a value in here, never an

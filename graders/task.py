@@ -164,7 +164,7 @@ class Task:
 
 @dataclass(frozen=True)
 class StudentPart:
-    """What a student's process is told of an exercise; also what its observations are asked to speak of."""
+    """What a student's process gets of an exercise; also what its observations are asked to speak of."""
 
     setup: str = ""
     require: str = ""
@@ -203,7 +203,7 @@ def _stored(text: str) -> frozenset[str]:
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
-        return frozenset()  # told where it is run
+        return frozenset()  # reported where it is run
     defined = {one.name for one in nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     return frozenset(
         defined | {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

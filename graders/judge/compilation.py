@@ -68,7 +68,7 @@ def for_judge(task: Task) -> bytes:
         if not variant.when and not variant.expressions:
             programs.compiled(variant.code, tables)
     for text in _expressions(task):
-        with contextlib.suppress(Exception):  # one that cannot be compiled is told when it is come to
+        with contextlib.suppress(Exception):  # one that cannot be compiled is reported when it is reached
             expression(text, code_cache)
     statements(task.report, code_cache)
     block.steps(task.judge, code_cache)

@@ -2,7 +2,7 @@
 An author's code on many draws, before any answer is graded.
 
 Each draw is a candidate for the data of a fresh trial. The starting code is run on it, then `require` is asked, and
-where that holds the solution is run as well. A fault is told once, for the first draw that shows it, as the fault of
+where that holds the solution is run as well. A fault is reported for the first draw that shows it only, as the fault of
 the text that raised. What is seen of the others tells whether fresh data are other data, and whether a mix-up of two
 sizes would always show: a parameter counts as a size where an axis of some tensor is as long as it on every draw.
 """
@@ -167,7 +167,7 @@ class _Surveyor:
 
     def _note_judge(self, trial: Trial) -> None:
         for raised, fault in zip(trial.block.faults, trial.author_faults, strict=False):
-            self._judge_faults.setdefault(raised.partition(":")[0], fault.told)
+            self._judge_faults.setdefault(raised.partition(":")[0], fault.exception)
 
     def _equal_sizes(self) -> Iterator[tuple[str, str, int]]:
         names = list(self._draws[0][0]) if self._draws else []

@@ -1,5 +1,5 @@
 """
-What runs are told of an exercise: worked out and compiled once, sent along with every submission to it.
+What runs get of an exercise: worked out and compiled once, sent along with every submission to it.
 
 The code is made by a judge's run of its own that sees the exercise and nothing else (`graders.judge.compilation`); here
 it is bytes that nobody opens.
