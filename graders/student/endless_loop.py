@@ -4,9 +4,9 @@ Which line a program is at, looked at now and then by the process's own clock, a
 Where memory is used up so far that Python cannot even make a traceback, the line that was seen last is the only one.
 """
 
+import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, looked up in Python
 import ast
 import contextlib
-import signal
 import time
 import types
 from collections.abc import Callable, Iterator
@@ -54,16 +54,16 @@ def watched(time_s: float, tree: Callable[[], ast.Module], tell: Callable[[Loop]
                     tell(found)
 
     try:
-        before = signal.signal(signal.SIGPROF, look)
+        before = _signal.signal(_signal.SIGPROF, look)
     except ValueError:  # not the main thread
         yield seen
         return
-    signal.setitimer(signal.ITIMER_PROF, _EVERY_S, _EVERY_S)
+    _signal.setitimer(_signal.ITIMER_PROF, _EVERY_S, _EVERY_S)
     try:
         yield seen
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before or signal.SIG_DFL)
+        _signal.setitimer(_signal.ITIMER_PROF, 0)
+        _signal.signal(_signal.SIGPROF, before or _signal.SIG_DFL)
 
 
 def _own_line(frame: types.FrameType | None) -> int | None:

@@ -32,13 +32,15 @@ class PeriodWords(NamedTuple):
     """The one that runs now: `today`."""
     for_now: str
     """After "no messages left", with the space before it: ` for today`."""
+    kept: str
+    """How long an amount lasts, beside a counter: 24 of 30 `for good`."""
 
 
 PERIOD_WORDS = {
-    Period.MINUTE: PeriodWords("a minute", "this minute", ""),
-    Period.DAY: PeriodWords("a day", "today", " for today"),
-    Period.MONTH: PeriodWords("a month", "this month", " for this month"),
-    Period.LIFETIME: PeriodWords("ever", "ever", ""),
+    Period.MINUTE: PeriodWords("a minute", "this minute", "", "this minute"),
+    Period.DAY: PeriodWords("a day", "today", " for today", "today"),
+    Period.MONTH: PeriodWords("a month", "this month", " for this month", "this month"),
+    Period.LIFETIME: PeriodWords("ever", "ever", "", "for good"),
 }
 
 

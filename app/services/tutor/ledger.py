@@ -19,6 +19,7 @@ from datetime import timedelta
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
+from app.clients.tutor import Outcome
 from app.clock import utc_now
 from app.db import new_id, updated_rows, upsert
 from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, QuestionRefused, QuotaSpent, TutorFailing
@@ -66,6 +67,7 @@ class CompleteAnswer:
     sources: Sequence[Mapping[str, object]]
     engine: str
     tokens: int = 0
+    outcome: Outcome = Outcome.ANSWERED
 
 
 def reserve(session: Session, account: Account, request: MessageRequest, *, owner: str) -> Reservation:
@@ -114,7 +116,12 @@ def reserve(session: Session, account: Account, request: MessageRequest, *, owne
 
 
 def settle(session: Session, reservation: Reservation, answer: CompleteAnswer) -> bool:
-    """Keep a complete answer, and make its charge final. False if the reservation was released before."""
+    """
+    Keep a complete answer, and make its charge final. False if the reservation was released before.
+
+    An answer that does not answer, because the tutor does not know or because a stand-in had to give it, is kept as
+    well, but its charge is given back.
+    """
     kept = _change(
         session,
         reservation,
@@ -125,10 +132,14 @@ def settle(session: Session, reservation: Reservation, answer: CompleteAnswer) -
             "engine": answer.engine,
             "settled_at": utc_now(),
             "tokens_spent": answer.tokens,
+            "outcome": answer.outcome,
         },
     )
     if kept:
-        _settle_tokens(session, session.get_one(TutorMessage, reservation.message_id, populate_existing=True))
+        message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
+        _settle_tokens(session, message)
+        if answer.outcome is not Outcome.ANSWERED:
+            _give_back(session, message)
     return kept
 
 
@@ -151,11 +162,19 @@ def release(session: Session, reservation: Reservation, *, reason: str, tokens: 
         return False
     message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
     _settle_tokens(session, message)
-    if message.charged:
-        charge = Charge({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
-        quotas.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, charge)
-        if reason not in OURS:
-            quotas.count(session, message.account_id, FAILURES, quotas.key_of(Period.DAY, utc_now()))
+    if _give_back(session, message) and reason not in OURS:
+        quotas.count(session, message.account_id, FAILURES, quotas.key_of(Period.DAY, utc_now()))
+    return True
+
+
+def _give_back(session: Session, message: TutorMessage) -> bool:
+    """Take back what a message was charged. False if it was charged nothing."""
+    if not message.charged:
+        return False
+    charge = Charge({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
+    quotas.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, charge)
+    if message.state is MessageState.SETTLED:
+        message.charged, message.epochs, message.grant_id = False, {}, None
     return True
 
 
