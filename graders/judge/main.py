@@ -83,8 +83,8 @@ def _judge(judge: Judge) -> None:
     """
     Judge one submission.
 
-    What goes wrong before an observation is looked at is told as `fault`: it is the exercise's. What goes wrong after
-    that is told as `failure`: whose it is depends on whether the exercise's own solution can be judged: the parent
+    What goes wrong before an observation is looked at is sent as `fault`: it is the exercise's. What goes wrong after
+    that is sent as `failure`: whose it is depends on whether the exercise's own solution can be judged: the parent
     finds out.
     """
     gc.set_threshold(_GARBAGE)

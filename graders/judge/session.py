@@ -36,7 +36,7 @@ class _Prepared:
 
     start: Start
     pure: Names
-    values: dict[str, Any]
+    values: dict[str, object]
     seed: int
 
 

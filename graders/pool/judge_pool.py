@@ -22,7 +22,6 @@ is made ahead (`prepare`), and has judged a sample of ours: what it touches for 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from graders.faults import GraderFault
 from graders.pool.exercise_payloads import ExercisePayload
@@ -58,7 +57,7 @@ class PooledJudge:
         assert self._process is not None  # noqa: S101  only asked of one that has begun
         return self._process
 
-    def begin(self, submission: dict[str, Any]) -> None:
+    def begin(self, submission: dict[str, object]) -> None:
         """Have the next submission judged; its CPU time is counted from here. Raises GraderFault."""
         self.prepare()
         self._process, self.spare = self.spare, None
@@ -116,7 +115,7 @@ class JudgePool:
         self.begun = 0  # how many exercises were opened
 
     @contextmanager
-    def take(self, payload: ExercisePayload, submission: dict[str, Any]) -> Iterator[PooledJudge]:
+    def take(self, payload: ExercisePayload, submission: dict[str, object]) -> Iterator[PooledJudge]:
         """
         A judge that has been told of a submission; it is kept if it is `well` at the end.
 

@@ -48,7 +48,7 @@ def span_of_syntax(fault: BaseException) -> Span | None:
     return [max(0, min(one, MAX_SIZE)) for one in found]
 
 
-def parts_of(tree: ast.AST, span: Span | None, frame: types.FrameType) -> dict[str, dict[str, Any]]:
+def parts_of(tree: ast.AST, span: Span | None, frame: types.FrameType) -> dict[str, dict[str, object]]:
     """
     The names in an expression, and what each stood for when it failed.
 
@@ -61,7 +61,7 @@ def parts_of(tree: ast.AST, span: Span | None, frame: types.FrameType) -> dict[s
         Descriptions by the name as it is written, `self.table` too; none where the expression is not found.
     """
     node = node_at(tree, span) if span is not None else None
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for name in _names(node) if node is not None else ():
         if len(found) == MAX_PARTS:
             break
@@ -149,7 +149,7 @@ def _attribute(value: Any, name: str) -> Any:  # noqa: ANN401
     raise LookupError(name)
 
 
-def description_of(value: Any) -> dict[str, Any]:  # noqa: ANN401  a student's
+def description_of(value: Any) -> dict[str, object]:  # noqa: ANN401  a student's
     """What is handed over of a value."""
     table = _table(value)
     tensor = value if type(value) in _PLAIN else table

@@ -48,8 +48,8 @@ def _not_scalar(scene: Scene, _: re.Match[str]) -> str:
 def _owner(scene: Scene) -> str:
     """The tensor whose method was called, with its shape."""
     name = scene.callee.rpartition(".")[0]
-    told = scene.described(name) if name else ""
-    return f" {told[:1].upper()}{told[1:]}." if told else scene.details()
+    described = scene.described(name) if name else ""
+    return f" {described[:1].upper()}{described[1:]}." if described else scene.details()
 
 
 def _no_gradient(scene: Scene, _: re.Match[str]) -> str:

@@ -20,10 +20,10 @@ def own_words(scene: Scene) -> str | None:
     if isinstance(node, ast.Assert) or (isinstance(scene.node, ast.expr) and _is_asserted(scene)):
         check = node.test if isinstance(node, ast.Assert) else node
         said = f", with your text “{text}”" if text else ""
-        told = scene.details() if isinstance(check, ast.AST) else ""
+        described = scene.details() if isinstance(check, ast.AST) else ""
         what = quoted(check) if check is not None else ""
         return (
-            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{told} "
+            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{described} "
             "What did you expect instead?"
         )
     if isinstance(node, ast.Raise) and not scene.message.startswith("exceptions must derive"):

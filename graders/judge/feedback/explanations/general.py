@@ -29,8 +29,8 @@ def general(scene: Scene) -> str:
         )
     means = f": {_MEANS[kind]}" if kind in _MEANS and scene.fault.builtin else ""
     here = f" In {scene.here}" if scene.here.startswith("`") else " There"
-    told = scene.details() or ""
+    described = scene.details() or ""
     return (
-        f"Python raised {an(kind)} {where}{means}.{here} is the part to look at.{told} "
+        f"Python raised {an(kind)} {where}{means}.{here} is the part to look at.{described} "
         "Read what the message says of it: which value is not what you thought?"
     ).replace(" There is the part to look at.", "")

@@ -38,13 +38,13 @@ def _broadcast(scene: Scene, match: re.Match[str]) -> str:
         fits = all(
             len(shape) >= -back and shape[back] == size for shape, size in zip(shapes, (first, second), strict=True)
         )
-        told = [
+        sides_described = [
             f"{quoted(one)} is {descriptions.shape(shape, _dims(scene, one))}"
             for one, shape in zip(sides, shapes, strict=True)
         ]
         if fits:
             return (
-                f"{told[0]} and {told[1]}. "
+                f"{sides_described[0]} and {sides_described[1]}. "
                 "Axes are lined up from the last one backwards, and must be equal or 1: "
                 f"there {_axis(scene, sides[0], back, first)} meets {_axis(scene, sides[1], back, second)}. "
                 "What does each of these two axes stand for, and which is not what this line needs?"
