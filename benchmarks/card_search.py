@@ -69,7 +69,7 @@ def asked_of_held_out() -> Iterator[Asked]:
     """Ask each wording of an index that lacks it."""
     known = general_knowledge()
     for turn in range(max(len(card.asked) for card in known.cards)):
-        index = CardIndex([_without(card, turn) for card in known.cards], known.lexicon)
+        index = CardIndex([without(card, turn) for card in known.cards], known.lexicon)
         for card in known.cards:
             if turn < len(card.asked):
                 yield _ask(index, card.asked[turn], card.id)
@@ -88,7 +88,8 @@ def off_topic() -> list[str]:
     return [line for line in OFF_TOPIC.read_text(encoding="utf-8").splitlines() if line]
 
 
-def _without(card: Card, turn: int) -> Card:
+def without(card: Card, turn: int) -> Card:
+    """Return a card without one of its wordings."""
     return replace(card, asked=card.asked[:turn] + card.asked[turn + 1 :])
 
 
