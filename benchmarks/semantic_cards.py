@@ -1,7 +1,7 @@
 """
 Would a sentence model find the cards better than their words alone?
 
-    python -m benchmarks.semantic_cards MODEL
+    .venv/bin/python benchmarks/semantic_cards.py MODEL
 
 MODEL is the folder of all-MiniLM-L6-v2 (`vocab.txt`, `model.safetensors`), as a package of it has it.
 As in `card_search`, one wording of every card at a time is held out. Printed are, for mixtures of the two scores, how
@@ -18,8 +18,8 @@ import numpy as np
 
 from app.services.tutor.offline.finding.card_index import CardIndex
 from app.services.tutor.offline.finding.knowledge import general_knowledge
-from benchmarks.card_search import off_topic, without
-from benchmarks.sentence_model import SentenceModel, Vector
+from tools.card_search import off_topic, without
+from tools.sentence_model import SentenceModel, Vector
 
 SERVED = 3
 _NEAREST, _ANSWER = 0.5, 0.15  # how much the nearest wording counts beside the two nearest, and the answer's text

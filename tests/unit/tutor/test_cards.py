@@ -10,8 +10,8 @@ from app.services.tutor.offline.evidence import general_index
 from app.services.tutor.offline.finding.card_index import GOOD_ENOUGH
 from app.services.tutor.offline.finding.knowledge import Card, general_knowledge
 from app.services.tutor.offline.finding.spelling import Spelling
-from benchmarks.card_search import asked_of_all, asked_of_held_out, figures, off_topic
 from tests.unit.tutor.test_guard import exercises, reference
+from tools.card_search import asked_of_all, asked_of_held_out, figures, off_topic
 from tools.tutor_questions import exercise
 
 WORDINGS, SENTENCES, WORDS = 5, (2, 5), 110
