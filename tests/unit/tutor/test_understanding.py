@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.clients.tutor import Allowance, Exchange, Outcome, TutorContext
+from app.clients.tutor import Allowance, Exchange, QuestionOutcome, TutorContext
 from app.services.tutor.offline.engine import answer_to
 from app.services.tutor.offline.tongue import tongue_of
 from tools.tutor_questions import with_passages
@@ -78,17 +78,19 @@ def test_quota_is_said_with_the_accounts_own_numbers() -> None:
 @pytest.mark.parametrize(
     ("question", "outcome"),
     [
-        ("whats a good laptop under 1000", Outcome.ELSEWHERE),
-        ("how does git rebase work", Outcome.UNKNOWN),
-        ("who was the first emperor of china", Outcome.UNKNOWN),
-        ("what is broadcasting", Outcome.ANSWERED),
+        ("whats a good laptop under 1000", QuestionOutcome.ELSEWHERE),
+        ("how does git rebase work", QuestionOutcome.UNKNOWN),
+        ("who was the first emperor of china", QuestionOutcome.UNKNOWN),
+        ("what is broadcasting", QuestionOutcome.ANSWERED),
     ],
 )
-def test_what_is_not_known_is_said_plainly(question: str, outcome: Outcome) -> None:
+def test_what_is_not_known_is_said_plainly(question: str, outcome: QuestionOutcome) -> None:
     """Neither a card about something else nor a charge: the outcome tells the ledger."""
     reply = answer_to(context(question))
     assert reply.outcome is outcome
-    assert ("This answer cost you no message." in " ".join(reply.paragraphs)) is (outcome is not Outcome.ANSWERED)
+    assert ("This answer cost you no message." in " ".join(reply.paragraphs)) is (
+        outcome is not QuestionOutcome.ANSWERED
+    )
 
 
 @pytest.mark.parametrize("question", ["i feel so stupid", "this is so frustrating", "i'm just bad at this"])
