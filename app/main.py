@@ -35,6 +35,7 @@ from app.web.exercises import catalogue
 from app.web.exercises import pages as exercise_pages
 from app.web.hints import routes as hint_routes
 from app.web.http import problems
+from app.web.http.described_app import DescribedApp
 from app.web.http.guards import Guards
 from app.web.http.problems import Problem
 from app.web.http.request_log import RequestLog
@@ -87,7 +88,7 @@ ROUTERS = (
 def create_app(settings: Settings) -> FastAPI:
     """Build the application. The database must be at the newest migration by the first request."""
     site = build_site(settings)
-    app = FastAPI(
+    app = DescribedApp(
         title="Kelolo",
         version="1",
         summary="Auto-graded coding exercises for PyTorch.",

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import Session
@@ -36,7 +35,7 @@ class Snapshot:
     """How long the longest of all waiting jobs has waited; 0 if none does."""
     workers: int
     slots: int
-    walls: list[dict[str, Any]]
+    walls: list[dict[str, str]]
     verdicts: dict[str, int]
     """Recorded runs by verdict, since the beginning, those among them that were removed since."""
     totals: dict[str, float]

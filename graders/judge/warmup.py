@@ -63,5 +63,5 @@ def run_sample() -> dict[str, object]:
         for draw in sample.DRAWS:
             judge.prepare(TrialRequest(draw, sample.SEED))
         for observation in frames:
-            judge.take(observation, frames.__next__)
-        return judge.outcome()
+            judge.take(sample.arrived(observation), lambda: sample.arrived(next(frames)))
+        return sample.arrived(Frame(FrameType.OUTCOME, judge.outcome())).body

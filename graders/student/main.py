@@ -66,6 +66,7 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     job = frames.receive(inlet)
 
     def ready() -> None:
+        gc.freeze()  # what is there by now stays: looking for cycles in the student's time need not go through it
         frames.send(outlet, Frame(FrameType.READY, {}))
         _UNDERWAY.append(True)
 

@@ -98,7 +98,7 @@ class UserDetail:
         """What is limited, by rule."""
         return {Rule.TUTOR_MESSAGES: self.quota}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return what administrators change: where this is the same, they see the same."""
         return {
             "role": self.account.role.value,

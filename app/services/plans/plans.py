@@ -71,7 +71,7 @@ class Limit:
         """How sentences speak of its period."""
         return PERIOD_WORDS[self.period]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return it as the API and the audit log have it."""
         fields = asdict(self)
         del fields["rule"]
@@ -294,11 +294,11 @@ def give_extra(
     return grant
 
 
-def _under(rule: Rule, limit: dict[str, Any] | None) -> dict[str, Any] | None:
+def _under(rule: Rule, limit: dict[str, object] | None) -> dict[str, object] | None:
     return {rule.value: limit} if limit else None
 
 
-def _plan_json(current_plan: CurrentPlan) -> dict[str, Any]:
+def _plan_json(current_plan: CurrentPlan) -> dict[str, object]:
     return {"plan": current_plan.name, "ends_at": current_plan.ends_at.isoformat() if current_plan.ends_at else None}
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -50,7 +49,7 @@ class _Content:
     """What a version says, compared by its id alone: it never changes."""
 
     version_id: str
-    says: dict[str, Any] = field(compare=False, repr=False)
+    says: dict[str, object] = field(compare=False, repr=False)
 
 
 @lru_cache(maxsize=128)

@@ -12,10 +12,9 @@ What a hosted model costs is counted beside it, by month: as many tokens as an a
 first, under the administrator's ceiling. Without a ceiling nothing is ever called: the ledger fails closed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
@@ -65,7 +64,7 @@ class CompleteAnswer:
     """A complete answer, to be kept."""
 
     text: str
-    sources: Sequence[dict[str, Any]]
+    sources: Sequence[Mapping[str, object]]
     engine: str
     tokens: int = 0
     outcome: QuestionOutcome = QuestionOutcome.ANSWERED
@@ -270,7 +269,7 @@ def _charge(session: Session, account: Account, message: TutorMessage) -> None:
     message.epochs, message.grant_id = dict(charge.epochs), charge.grant_id
 
 
-def spent_quota(quota: Quota) -> dict[str, Any]:
+def spent_quota(quota: Quota) -> dict[str, object]:
     """Return the fields of an error that says that a quota is used up."""
     return {
         "rule": quota.limit.rule.value,
@@ -327,7 +326,7 @@ def _settle_tokens(session: Session, message: TutorMessage) -> None:
     message.tokens_reserved = 0
 
 
-def _change(session: Session, reservation: Reservation, values: dict[str, Any]) -> bool:
+def _change(session: Session, reservation: Reservation, values: dict[str, object]) -> bool:
     """Change a message that is still reserved in this try; False if it is not."""
     same = (
         TutorMessage.id == reservation.message_id,

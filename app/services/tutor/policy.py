@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -33,7 +32,7 @@ class Policy:
     upgrade_text: str = ""
     """How one gets more messages here; empty for what the page says by itself."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return it as the API and the audit log have it."""
         return asdict(self)
 
