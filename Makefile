@@ -31,11 +31,15 @@ endif
 quick: $(RUNTIME) $(DEVELOPMENT) ## run the tests that need no browser, PostgreSQL or sandbox
 	@$(BIN)/python -m pytest -q tests/unit
 
-coverage: $(RUNTIME) $(DEVELOPMENT) ## which lines no test passes through; what runs in a sandbox is not counted
+coverage: $(RUNTIME) $(DEVELOPMENT) ## which lines no test passes through, and is a package below its floor? What runs in a sandbox is not counted
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -q $(or $(T),tests/unit tests/db tests/web tests/tutor)
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --skip-covered
+ifndef T
+	@$(BIN)/coverage json -q -o $(VENV)/coverage.json
+	@$(BIN)/python -m tools.coverage_floors $(VENV)/coverage.json
+endif
 
 mutants: $(RUNTIME) $(DEVELOPMENT) ## do tests find out each small change of judge and ledger? All: hours; one: make mutants M=graders/question.py
 	@$(BIN)/python -m tools.mutants $(M)

@@ -35,6 +35,7 @@ from app.web.exercises import catalogue
 from app.web.exercises import pages as exercise_pages
 from app.web.hints import routes as hint_routes
 from app.web.http import problems
+from app.web.http.described_app import DescribedApp
 from app.web.http.guards import Guards
 from app.web.http.problems import Problem
 from app.web.http.request_log import RequestLog
@@ -51,6 +52,7 @@ from app.web.submissions import pages as submission_pages
 from app.web.submissions.queue_positions import QueuePositions
 from app.web.submissions.wording import TEMPLATE_WORDS
 from app.web.tutor import routes as tutor_routes
+from app.web.tutor import unanswered as tutor_unanswered
 from app.web.tutor.answer_tasks import AnswerDesk
 
 ROUTERS = (
@@ -66,6 +68,7 @@ ROUTERS = (
     submission_pages,
     hint_routes,
     tutor_routes,
+    tutor_unanswered,
     drafts,
     sign_in,
     sign_up,
@@ -85,7 +88,7 @@ ROUTERS = (
 def create_app(settings: Settings) -> FastAPI:
     """Build the application. The database must be at the newest migration by the first request."""
     site = build_site(settings)
-    app = FastAPI(
+    app = DescribedApp(
         title="Kelolo",
         version="1",
         summary="Auto-graded coding exercises for PyTorch.",

@@ -13,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from app.services.tutor.offline.replies import Reply
+from app.services.tutor.offline.asked import Reply
 from tools.tutor_questions import QUESTIONS, REPORTS, answered, cases, faults_of, graded, imported, text_of
 
 BAR = 0.9

@@ -16,7 +16,7 @@ pays for it.
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from graders.faults import AuthorFault, GraderFault, MachineFault
 from graders.pool.exercise_payloads import ExercisePayload, ExercisePayloads
@@ -51,7 +51,7 @@ class _Submission:
     output: PrintedOutput
 
     @property
-    def for_judge(self) -> dict[str, Any]:
+    def for_judge(self) -> dict[str, object]:
         """As the judge is told of it."""
         return {"source": self.source, "trials": [vars(trial) for trial in self.trials]}
 

@@ -18,8 +18,8 @@ from app.db import Database
 from app.db.migrate import upgrade
 from app.services.exercises.catalogue import import_course
 from app.services.exercises.passage_search import search_passages
+from app.services.tutor.offline.asked import Reply
 from app.services.tutor.offline.engine import answer_to
-from app.services.tutor.offline.replies import Reply
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.question import QuestionTask

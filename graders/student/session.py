@@ -63,7 +63,7 @@ class StudentSession:
         self._redefined = frozenset(part.redefined)
         self._shown_bytes = part.output_kib * 1024
         self._begun = False
-        self._names: dict[str, Any] = {}
+        self._names: dict[str, object] = {}
         self._trial: dict[str, Any] = {}
         self._home = os.getcwd()  # noqa: PTH109  a plain text: a student may replace pathlib
         self._folders = folders
@@ -101,7 +101,7 @@ class StudentSession:
 
     def _run(
         self, *, keep_graphs: bool, pinning: Pinning | None = None
-    ) -> tuple[dict[str, Any], execution.ProgramResult]:
+    ) -> tuple[dict[str, object], execution.ProgramResult]:
         self._begin_anew()
         names = main_module.fresh()
         self._setup.run(candidates(self._part.params, self._trial["draw"]), names)
@@ -127,7 +127,7 @@ class StudentSession:
         return names, replace(ended, calls=tuple(sorted(calls))) if calls else ended
 
     def _with_pins(
-        self, program: execution.Program, pinning: Pinning, names: dict[str, Any]
+        self, program: execution.Program, pinning: Pinning, names: dict[str, object]
     ) -> tuple[execution.Program, probe.Probe]:
         """Program and probe in which `pinning` is called after each statement, for one run in `names`."""
         self._pinned = self._pinned or (PinnedProgram(program.source), PinnedProbe(self._part.probe))

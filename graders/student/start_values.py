@@ -187,7 +187,7 @@ class OtherNumbers:
 class Pinning:
     """One run of a program with other numbers in its tables."""
 
-    def __init__(self, tables: Sequence[str], outputs: Sequence[str], *, seed: int, before: dict[str, Any]) -> None:
+    def __init__(self, tables: Sequence[str], outputs: Sequence[str], *, seed: int, before: dict[str, object]) -> None:
         """
         Of one trial.
 
@@ -206,7 +206,7 @@ class Pinning:
         # [table, output]: the output was there before the table could be found; [table, table]: nothing could be put in
         self.late: list[list[str]] = []
 
-    def put_in(self, names: dict[str, Any], given: Mapping[str, Any]) -> None:
+    def put_in(self, names: dict[str, object], given: Mapping[str, object]) -> None:
         """
         Put the numbers into every table that is there by now.
 
@@ -237,19 +237,21 @@ class Pinning:
             memory.append(place)
         return OtherNumbers(self._seed, self._tables.index(name), renewed=memory.index(place))
 
-    def _elsewhere(self, name: str, names: Mapping[str, Any], given: Mapping[str, Any]) -> torch.Tensor | None:
+    def _elsewhere(self, name: str, names: Mapping[str, object], given: Mapping[str, object]) -> torch.Tensor | None:
         """The table that will get this name, where it is kept until then; None as long as it is not made."""
         places = (_new_table(names, given, variable, path) for variable, path in self._kept[name])
         return next((one for one in places if one is not None and one.shape == self._shapes.get(name)), None)
 
 
-def _new_table(names: Mapping[str, Any], given: Mapping[str, Any], variable: str, path: str) -> torch.Tensor | None:
+def _new_table(
+    names: Mapping[str, object], given: Mapping[str, object], variable: str, path: str
+) -> torch.Tensor | None:
     """The table at a place, if it is the program's own and not the starting code's."""
     table = _at(names.get(variable), path)
     return None if table is None or table is _at(given.get(variable), path) else table
 
 
-def _kept_in(names: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
+def _kept_in(names: Mapping[str, object], name: str) -> Iterator[tuple[str, str]]:
     """Under which other names, or where in which modules, the table of this name lies as well."""
     wanted, _ = table_of(names.get(name))
     if wanted is None:
@@ -298,7 +300,7 @@ class PinnedProgram(Program):
 class PinnedProbe(Probe):
     """An author's probe that calls it after each line, for tables that are made there."""
 
-    pin: Callable[[dict[str, Any]], None]
+    pin: Callable[[dict[str, object]], None]
     """Told of all names that the probe sees."""
 
     def prepared(self, tree: ast.Module) -> ast.Module:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.settings import ROOT
+from tests.house.parsed import tree_of
 
 MODULES_IN_A_FOLDER = 15
 PRODUCT = ("app", "graders")
@@ -54,7 +55,7 @@ def named(path: Path) -> str:
 def definitions() -> Iterator[tuple[Path, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Yield every class and function of the product, with its file."""
     for path in sources(*PRODUCT):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield path, node
 
@@ -72,7 +73,7 @@ def test_every_package_says_what_it_is_for() -> None:
     silent = []
     for path in sources(*PRODUCT):
         package = path.parent / "__init__.py"
-        text = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) if package.exists() else None
+        text = ast.get_docstring(tree_of(package)) if package.exists() else None
         if not text or not re.fullmatch(r"\S[^\n]*[.:]", text.split("\n\n")[0]):
             silent.append(named(path.parent))
     assert sorted(set(silent)) == []

@@ -8,6 +8,7 @@ import pytest
 from setuptools import find_packages
 
 from app.settings import ROOT
+from tests.house.parsed import tree_of
 
 PRODUCT = {"app", "graders"}
 BESIDE = {"benchmarks", "tests", "tools"}
@@ -18,7 +19,7 @@ def imported(folder: str) -> Iterator[tuple[str, str]]:
     for path in sorted((ROOT / folder).rglob("*.py")):
         if path.is_relative_to(ROOT / "tests" / "attacks") or path.is_relative_to(ROOT / "tests" / "cases"):
             continue  # what students and attackers wrote
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             yield from ((str(path.relative_to(ROOT)), name.partition(".")[0]) for name in names)

@@ -31,6 +31,7 @@ import pytest
 import app
 import graders
 from app.settings import ROOT
+from tests.house.parsed import tree_of
 
 Pattern = re.Pattern[str] | re.Pattern[bytes]
 
@@ -62,7 +63,7 @@ CATEGORIES = {
 }
 MADE_OF_FILES = {
     "app/services/tutor/offline/intents.py",
-    "app/services/tutor/offline/knowledge.py",
+    "app/services/tutor/offline/finding/knowledge.py",
     "graders/judge/feedback/explanations/rules.py",  # of a list of rules, over at most 500 characters
     "graders/judge/feedback/explanations/syntax.py",  # of a table, over one line
 }
@@ -118,7 +119,7 @@ def of_modules() -> dict[str, Pattern]:
 def calls() -> Iterator[tuple[str, ast.Call]]:
     """Yield each call of `re` in the files of ours, with its place."""
     for path in sorted([*(ROOT / "app").rglob("*.py"), *(ROOT / "graders").rglob("*.py")]):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=use)) if use in USES:
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", node

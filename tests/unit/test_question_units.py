@@ -76,6 +76,7 @@ def test_plain_number_takes_no_unit() -> None:
         assert report.verdict is Verdict.ERROR
         assert said(report) == f"The unit `MB` does not fit: the answer is {words}."
     assert number(5, "s").grade("5 s").verdict is Verdict.PASSED
+    assert number(5, "KB").grade("5000 B").verdict is Verdict.PASSED
     assert number(5, "MB").grade("5 s").verdict is Verdict.ERROR
 
 
@@ -178,3 +179,16 @@ def test_slip_of_a_shape_is_told() -> None:
     assert said(question.grade("6 x 4 x 16")) == "These are the right sizes, but in another order."
     assert said(question.grade("4 x 6")) == "Your shape has 2 axes; how many does the result have?"
     assert said(question.grade("4 x 6 x 17")) == "No."
+
+
+def test_reading_of_an_answer_is_told_only_where_it_could_be_another() -> None:
+    """A number with groups of digits or a decimal comma may have been meant otherwise."""
+    assert said(number(3).grade("1,234")) == "Your answer was read as 1234 or as 1.234. No."
+    assert said(number(3).grade("1234")) == "No."
+
+
+def test_number_too_large_in_the_unit_asked_for_is_refused() -> None:
+    """As one that is too large by itself."""
+    report = number(3, "B").grade("1e308 GB")
+    assert (report.verdict, said(report)) == (Verdict.ERROR, "That number is too large to be looked at.")
+    assert number(3, "GB").grade("1e308 B").verdict is Verdict.FAILED

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.clients.tutor import Exchange, TutorContext
+from app.clients.tutor import Allowance, Exchange, TutorContext
 from app.errors import QuestionRefused
 from app.models import (
     Account,
@@ -22,6 +21,8 @@ from app.models import (
 from app.services import hints
 from app.services.exercises import catalogue
 from app.services.exercises.passage_search import search_passages
+from app.services.plans import quotas
+from app.services.plans.plans import PERIOD_WORDS
 from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText
 from graders.report import Report
 
@@ -48,7 +49,7 @@ class _Content:
     """What a version says, compared by its id alone: it never changes."""
 
     version_id: str
-    says: dict[str, Any] = field(compare=False, repr=False)
+    says: dict[str, object] = field(compare=False, repr=False)
 
 
 @lru_cache(maxsize=128)
@@ -111,12 +112,26 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
         lesson_title=lesson.title if lesson else "",
         passages=tuple(search_passages(session, exercise_id=exercise_id, question=question, limit=_PASSAGES)),
         earlier=_earlier(session, account, exercise_id),
+        allowance=allowance_of(session, account),
     )
     return PreparedAnswer(
         version_id=version.id,
         context=context,
         protected=_reference(_Content(version.id, content)),
         visible=VisibleText.of(context, lesson.markdown if lesson else "", content.get("starter", "")),
+    )
+
+
+def allowance_of(session: Session, account: Account) -> Allowance:
+    """Return what an account may still ask, in words."""
+    quota = quotas.quota_of(session, account)
+    limited = quota.limit.amount is not None
+    return Allowance(
+        plan=quota.plan,
+        left=quota.left,
+        amount=(quota.limit.amount or 0) + quota.extra if limited else None,
+        period=PERIOD_WORDS[quota.limit.period].kept,
+        resets_at=f"{quota.resets_at:%-d %B}" if quota.resets_at else "",
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.models import AuditEntry
-from app.web.http.moments import utc
+from app.web.http.templates import utc
 
 _ACTIONS = {
     "plan.limits": "Limits of a plan",

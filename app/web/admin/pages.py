@@ -9,7 +9,6 @@ from app.services import audit
 from app.services.administration import near_limit
 from app.services.audit import AuditFilter
 from app.services.grading import workers
-from app.services.plans import plans
 from app.services.tutor import policy
 from app.web.admin.audit_changes import changes
 from app.web.auth.dependencies import CurrentAdmin
@@ -86,7 +85,6 @@ def get_overview(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
         there = workers.present(session)
         shown: dict[str, Any] = {
             "near": near_limit.near_limit(session),
-            "titles": {plan.name: plan.title for plan in plans.list_plans(session)},
             "workers": len(there),
             "slots": sum(one.slots for one in there),
             "missing": [one for one in workers.weakest_layers(there) if one["state"] == "missing"],

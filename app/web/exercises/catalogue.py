@@ -10,8 +10,8 @@ from fastapi.responses import RedirectResponse
 from app.services.exercises import catalogue
 from app.services.exercises.catalogue import LessonView
 from app.services.exercises.progress import Progress, next_exercise, progress_of
-from app.web.http.site import SiteOfRequest
 from app.web.auth.dependencies import OptionalAccount
+from app.web.http.site import SiteOfRequest
 
 router = APIRouter(include_in_schema=False)
 

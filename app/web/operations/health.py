@@ -60,13 +60,13 @@ def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
     """Show an administrator what `/readyz` says: who grades, what waits, and whether the walls hold."""
     site.write_metrics()
     with site.database.read() as session:
-        now, totals = metrics.snapshot(session, site.queue), metrics.totals(session)
+        now = metrics.snapshot(session, site.queue)
     return admin_page(
         site,
         "admin/health.html",
         now=now,
         walls=workers.by_layer(now.walls),
-        counted=in_words(now, totals),
+        counted=in_words(now),
         mail_server=_mail_server(site),
         outbox=site.settings.outbox_dir,
         confirms=site.settings.confirms_email,

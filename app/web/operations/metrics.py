@@ -7,7 +7,7 @@ seems to be on the machine. To anyone else there is nothing here.
 """
 
 import hmac
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 
 from fastapi import APIRouter, Request, Response
@@ -44,24 +44,26 @@ def metrics(request: Request, site: SiteOfRequest) -> Response:
         raise NotFound(what="page", name="metrics")
     site.write_metrics()
     with site.database.read() as session:
-        totals, now = service_metrics.totals(session), service_metrics.snapshot(session, site.queue)
+        now = service_metrics.snapshot(session, site.queue)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_ReadyMetrics([*_counted(beginnings() | totals), *_known(now)]))
+    registry.register(_ReadyMetrics([*_counted(beginnings() | now.totals), *_known(now)]))
     return Response(generate_latest(registry), headers={"Content-Type": _TYPE, "Cache-Control": "no-store"})
 
 
-def in_words(now: Snapshot, totals: Mapping[str, float]) -> list[tuple[str, str]]:
+def in_words(now: Snapshot) -> list[tuple[str, str]]:
     """Return the same metrics as an administrator's page shows them: what is counted, and how much that is."""
     lines = [("longest wait", _seconds(now.oldest_s))]
     lines += [
         (f"verdicts: {verdict.replace('_', ' ')}", str(number)) for verdict, number in sorted(now.verdicts.items())
     ]
     for phase in ("queued", "run", "judge"):
-        number, total = (totals.get(sample_key(f"{_PHASE}_{end}", {"phase": phase}), 0.0) for end in ("count", "sum"))
+        number, total = (
+            now.totals.get(sample_key(f"{_PHASE}_{end}", {"phase": phase}), 0.0) for end in ("count", "sum")
+        )
         if number:
             lines.append((f"mean time {_PHASES[phase]}", _seconds(total / number)))
     for name, said in _SAID.items():
-        every = [(sample_of(key)[1], value) for key, value in sorted(totals.items()) if sample_of(key)[0] == name]
+        every = [(sample_of(key)[1], value) for key, value in sorted(now.totals.items()) if sample_of(key)[0] == name]
         lines += [(": ".join([said, *labels.values()]).replace("_", " "), f"{value:.0f}") for labels, value in every]
     return lines
 

@@ -11,6 +11,7 @@ from app.errors import CodeNotNeeded, CodeRefused, SignUpFirst, TooManyTries
 from app.models import Account, Rule
 from app.services.plans import codes
 from app.services.plans.plan_usage import usage_of
+from app.services.tutor.policy import policy_of
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
 from app.web.http.form_pages import page_with_forms, refused
 from app.web.http.forms import SentForm
@@ -83,6 +84,7 @@ def plan_context(session: Session, account: Account, *, redeemed: bool = False) 
         "quota": usage.tutor_messages,
         "checks": usage.limits[Rule.CHECKS],
         "redeemed": redeemed,
+        "upgrade_text": policy_of(session).upgrade_text,
     }
 
 

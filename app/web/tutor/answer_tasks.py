@@ -10,7 +10,7 @@ connection while a model is thinking.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, TypeVar
 
 import structlog
@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app import metrics
-from app.clients.tutor import EngineFailed, Passage, TutorContext, TutorEngine
+from app.clients.tutor import EngineFailed, Outcome, Passage, TutorContext, TutorEngine
 from app.db import Database
 from app.errors import AnswerFailed
 from app.models import Account
@@ -39,6 +39,11 @@ LONGEST_WAIT_S = 30.0
 """How long the same message, sent again, waits for another server that is answering it."""
 LONGEST_S = 150.0
 """For a whole answer; shorter than the lease, so that a reservation is never released under its answer."""
+STAND_IN = (
+    "The hosted tutor cannot be reached just now, so the offline tutor answers in its place. This answer costs you no "
+    "message.\n\n"
+)
+"""What a stand-in's answer begins with."""
 REPLACEMENT = (
     "That would have been the line itself, and then the exercise would be over without you. "
     "Let me ask something instead: which value goes in, what shape has it, and what should come out?"
@@ -205,8 +210,8 @@ class AnswerDesk:
             async with asyncio.timeout(LONGEST_S):
                 prepared = await to_thread.run_sync(self._prepare, *asked)
                 engine, tokens = await self._choose(reservation, prepared.context)
-                text, sources, tokens = await self._write(answering, engine, prepared, most=tokens)
-            kept = CompleteAnswer(text, [_source(one) for one in sources], engine.name, tokens)
+                kept = await self._written(answering, engine, prepared, most=tokens)
+                tokens = kept.tokens
             reason = "" if await self._in_write(ledger.settle, reservation, kept) else "late"
         except EngineFailed as failed:
             reason = failed.reason
@@ -244,23 +249,44 @@ class AnswerDesk:
         log.warning("tutor_ceiling_reached", message=reservation.message_id)
         return self._fallback, 0
 
-    async def _write(
+    async def _written(
         self, answering: Answering, engine: TutorEngine, prepared: PreparedAnswer, *, most: int
-    ) -> tuple[str, tuple[Passage, ...], int]:
-        """Let the engine write, under the guard's eyes; the text, its sources, what it cost. Raises EngineFailed."""
-        text, sources, tokens = "", tuple[Passage, ...](), most
+    ) -> CompleteAnswer:
+        """
+        Let the engine write; where it is down before its first word, let the fallback write instead.
+
+        Raises:
+            EngineFailed: it failed in the middle, or the fallback itself did.
+        """
+        try:
+            return await self._write(answering, engine, prepared, most=most)
+        except EngineFailed as failed:
+            if engine is self._fallback or answering.state.text:
+                raise
+            log.warning("tutor_stood_in", message=answering.message_id, reason=failed.reason)
+            metrics.tutor_answered(failed.reason)
+            tokens = 0 if failed.reason in _NEVER_BEGUN else most
+        answer = await self._write(answering, self._fallback, prepared, most=0, lead=STAND_IN)
+        return replace(answer, tokens=tokens, outcome=Outcome.STAND_IN)
+
+    async def _write(
+        self, answering: Answering, engine: TutorEngine, prepared: PreparedAnswer, *, most: int, lead: str = ""
+    ) -> CompleteAnswer:
+        """Let one engine write, under the guard's eyes. Raises EngineFailed."""
+        text, sources, tokens, outcome = lead, tuple[Passage, ...](), most, Outcome.ANSWERED
         leak_filter = LeakFilter(prepared.protected, prepared.visible, REPLACEMENT)
         async with aclosing(guarded(engine.answer(prepared.context), leak_filter)) as pieces:
             async for piece in pieces:
                 text += piece.text
                 sources = piece.sources or sources
                 tokens = min(most, piece.usage.tokens) if piece.usage else tokens
+                outcome = piece.outcome
                 answering.publish(AnswerState(text, sources))
         if leak_filter.is_replaced:
             log.warning("tutor_answer_replaced", message=answering.message_id, engine=engine.name)
         if not text.strip():
             raise EngineFailed("empty")
-        return text, sources, tokens
+        return CompleteAnswer(text, [_source(one) for one in sources], engine.name, tokens, outcome)
 
     async def _in_write(self, action: Callable[Concatenate[Session, P], T], *args: P.args, **named: P.kwargs) -> T:
         def do() -> T:

@@ -9,6 +9,8 @@ from sqlalchemy import select
 from app.clock import utc_now
 from app.db import Database
 from app.models import Account, Grant, Period, Rule, UsageCounter
+from app.services import audit
+from app.services.audit import AuditFilter
 from app.services.plans import plans, quotas
 from app.services.plans.plans import Limit
 from app.services.plans.quotas import Charge
@@ -158,3 +160,27 @@ def test_grants_of_others_and_of_other_rules_give_nothing(
         assert quotas.take(session, other, MESSAGES) is None
         assert quotas.quota_of(session, other).extra == 0
         assert quotas.quota_of(session, account).extra == 2
+
+
+def test_what_is_left_of_a_grant_is_shown(database: Database, account: Account, on_top: str) -> None:
+    """One of two, and then none; a spent grant gives nothing more, though it has not expired."""
+    take(database, account)
+    with database.read() as session:
+        assert quotas.quota_of(session, account).extra == 1
+    take(database, account)
+    with database.write() as session:
+        assert quotas.quota_of(session, account).extra == 0
+        assert quotas.take(session, account, MESSAGES) is None
+    assert grant(database, on_top) == 2
+
+
+def test_reset_is_on_record_with_before_and_after(database: Database, account: Account) -> None:
+    """Under the name by which the log is searched."""
+    take(database, account)
+    with database.write() as session:
+        quotas.reset(session, account, MESSAGES, by=None, reason="why")
+    with database.read() as session:
+        (entry,) = audit.search(session, AuditFilter(action="user.reset"), limit=5)
+    before, after = entry.before or {}, entry.after or {}
+    assert before[MESSAGES.value] == dict.fromkeys(KEYS, 1)
+    assert after[MESSAGES.value] == dict.fromkeys(KEYS, 0)

@@ -5,13 +5,14 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import delete
 
+from app.clients.tutor import Outcome
 from app.db import Database
 from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, TutorFailing
 from app.models import Account, ExerciseVersion, MessageState, Period, PlanLimit, TutorMessage, TutorPolicy
 from app.services.plans import quotas
 from app.services.process_identity import this_process
 from app.services.tutor import ledger, policy
-from app.services.tutor.ledger import CompleteAnswer, Reservation
+from app.services.tutor.ledger import CompleteAnswer, MessageRequest, Reservation
 
 Reserve = Callable[..., Reservation]
 CEILING = 1000
@@ -76,7 +77,7 @@ def test_refusal_while_the_last_is_answered_says_when_to_come_back(database: Dat
     reserve()
     with pytest.raises(AnswersPending) as refused:
         reserve()
-    assert refused.value.facts["retry_after_s"] == 2
+    assert refused.value.fields["retry_after_s"] == 2
 
 
 def test_id_that_is_being_answered_is_for_one_exercise(
@@ -230,3 +231,21 @@ def test_spent_quota_is_told_with_its_period(database: Database, account: Accoun
         told = ledger.spent_quota(quotas.quota_of(session, account))
     assert (told["rule"], told["limit"], told["used"], told["plan"]) == ("tutor_messages", 30, 0, "Free")
     assert told["resets_at"] is None
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.ELSEWHERE, Outcome.STAND_IN])
+def test_answer_that_does_not_answer_is_kept_and_costs_no_message(
+    database: Database, account: Account, version: ExerciseVersion, outcome: Outcome
+) -> None:
+    """The charge is given back, the answer stands in the conversation, and its outcome is kept."""
+    request = MessageRequest(version.id, "free-of-charge", "what is a laptop")
+    with database.write() as session:
+        before = quotas.quota_of(session, account).left
+        reservation = ledger.reserve(session, account, request, owner=this_process())
+        assert quotas.quota_of(session, account).left == (before or 0) - 1
+        answer = CompleteAnswer("I do not know the answer to that.", (), "retrieval", outcome=outcome)
+        assert ledger.settle(session, reservation, answer)
+    with database.read() as session:
+        assert quotas.quota_of(session, account).left == before
+        kept = session.get_one(TutorMessage, reservation.message_id)
+        assert (kept.state, kept.outcome, kept.charged) == (MessageState.SETTLED, outcome, False)

@@ -6,7 +6,8 @@ import pytest
 
 from graders.protocol.ending import Ended, Loop
 from graders.report import CheckResult, CheckStatus, Verdict
-from graders.reporting.verdicts import loop_sentence, sentence, verdict_of
+from graders.reporting.verdicts import verdict_of
+from graders.reporting.vocabulary import loop_sentence, sentence
 from graders.task import Limits
 
 LIMITS = Limits(wall_time_s=2.5, memory_mib=300, output_abort_kib=70)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.clients.tutor.port import TutorContext
-from app.services.tutor.offline.knowledge import general_knowledge
+from app.services.tutor.offline.finding.knowledge import general_knowledge
 from graders.report import CheckResult, CheckStatus, StudentError, TensorShape, Verdict
 
 _BARE_SHAPE = re.compile(r"(`[^`\n]*`)|(?<![\w\]])(\w*\[\d+(?:, \d+)*\])")

@@ -37,6 +37,11 @@ def shape_answer(context: TutorContext, question: str) -> ShapeAnswer | None:
     )
 
 
+def names_a_shape(question: str) -> bool:
+    """Has the question a shape in it, such as `[3, 2, 4]`?"""
+    return _SHAPE.search(question) is not None
+
+
 def _tensor(context: TutorContext, question: str) -> TensorShape | None:
     """Find the tensor: by its name, or else by a shape that is not as it should be, or by any shape."""
     by_name = {one.name: one for one in tensors(context)}
