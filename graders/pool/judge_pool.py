@@ -16,7 +16,8 @@ It has all the walls of a run but that it may fork, in no namespace of its own, 
 fork takes that from itself before it reads its submission, by the same list of system calls that a student's run has.
 
 A judge of one exercise, or of another version of it, never sees another's texts. Between two submissions the next fork
-is made ahead (`prepare`), and has judged a sample of ours: what it touches for the first time is not waited for later.
+is made ahead (`prepare`), judges a sample of ours, for what it touches for the first time is not waited for later, and
+runs starting code and solution on the lesson's data, which are the same for every submission.
 """
 
 from collections.abc import Iterator
