@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # An index that cannot be reached should cost seconds, not minutes.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --retries 1 --timeout 60 --quiet
+# Benchmarks, tools and tests import each other from the repository, and are no part of what is installed.
+IMPORTABLE = $(BIN)/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "kelolo_repository.pth").write_text("$(CURDIR)")'
 # The environment is made anew when what it must hold changes, and not otherwise.
 RUNTIME := $(VENV)/runtime-$(shell cat requirements-torch.txt requirements.txt pyproject.toml 2>/dev/null | cksum | cut -d' ' -f1).stamp
 DEVELOPMENT := $(VENV)/development-$(shell cat requirements.txt requirements-dev.txt 2>/dev/null | cksum | cut -d' ' -f1).stamp
@@ -29,11 +31,15 @@ endif
 quick: $(RUNTIME) $(DEVELOPMENT) ## run the tests that need no browser, PostgreSQL or sandbox
 	@$(BIN)/python -m pytest -q tests/unit
 
-coverage: $(RUNTIME) $(DEVELOPMENT) ## which lines no test passes through; what runs in a sandbox is not counted
+coverage: $(RUNTIME) $(DEVELOPMENT) ## which lines no test passes through, and is a package below its floor? What runs in a sandbox is not counted
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -q $(or $(T),tests/unit tests/db tests/web tests/tutor)
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --skip-covered
+ifndef T
+	@$(BIN)/coverage json -q -o $(VENV)/coverage.json
+	@$(BIN)/python -m tools.coverage_floors $(VENV)/coverage.json
+endif
 
 mutants: $(RUNTIME) $(DEVELOPMENT) ## do tests find out each small change of judge and ledger? All: hours; one: make mutants M=graders/question.py
 	@$(BIN)/python -m tools.mutants $(M)
@@ -61,6 +67,7 @@ $(RUNTIME): $(BIN)/python
 	@$(PIP) --no-deps --requirement requirements-torch.txt
 	@$(PIP) --requirement requirements.txt
 	@$(PIP) --no-deps --no-build-isolation --no-index --editable .
+	@$(IMPORTABLE)
 	@rm -f $(VENV)/runtime-*.stamp
 	@touch $@
 

@@ -35,9 +35,10 @@ from app.web.exercises import catalogue
 from app.web.exercises import pages as exercise_pages
 from app.web.hints import routes as hint_routes
 from app.web.http import problems
+from app.web.http.described_app import DescribedApp
 from app.web.http.guards import Guards
 from app.web.http.problems import Problem
-from app.web.http.request_log import Access
+from app.web.http.request_log import RequestLog
 from app.web.http.schemas import AsciiJson
 from app.web.http.site import Site
 from app.web.http.templates import STATIC, Pages
@@ -51,6 +52,7 @@ from app.web.submissions import pages as submission_pages
 from app.web.submissions.queue_positions import QueuePositions
 from app.web.submissions.wording import TEMPLATE_WORDS
 from app.web.tutor import routes as tutor_routes
+from app.web.tutor import unanswered as tutor_unanswered
 from app.web.tutor.answer_tasks import AnswerDesk
 
 ROUTERS = (
@@ -66,6 +68,7 @@ ROUTERS = (
     submission_pages,
     hint_routes,
     tutor_routes,
+    tutor_unanswered,
     drafts,
     sign_in,
     sign_up,
@@ -85,7 +88,7 @@ ROUTERS = (
 def create_app(settings: Settings) -> FastAPI:
     """Build the application. The database must be at the newest migration by the first request."""
     site = build_site(settings)
-    app = FastAPI(
+    app = DescribedApp(
         title="Kelolo",
         version="1",
         summary="Auto-graded coding exercises for PyTorch.",
@@ -109,7 +112,7 @@ def create_app(settings: Settings) -> FastAPI:
         Admission, answer=answer, per_account=settings.streams_per_account, per_network=settings.streams_per_network
     )
     app.add_middleware(Guards, answer=answer)
-    app.add_middleware(Access)  # the last is the outermost
+    app.add_middleware(RequestLog)  # the last is the outermost
     return app
 
 

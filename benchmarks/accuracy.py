@@ -13,57 +13,18 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.authoring import load_code_exercise
-from app.settings import ROOT
 from graders.grader import Grader
-from graders.report import CheckStatus, Report, Verdict
+from graders.report import Report, Verdict
 from graders.task import Task
+from tools.exercises import task_of
+from tools.labelled_cases import Case, cases, checks_as_labelled, naming, reported
 
-CASES = ROOT / "tests/cases"
-LABEL_FILES = ("labels.json", "own_labels.json")
 WANTED_SHARE_NAMED = 0.6
 SEED = "accuracy"
-NOBODYS = ("none", "")  # labels of submissions without a misconception
-
-
-@dataclass(frozen=True)
-class Case:
-    """One labelled submission."""
-
-    exercise: str
-    path: Path
-    label: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Where it is, for people."""
-        return f"{self.exercise}/{self.path.name}"
-
-    @property
-    def right(self) -> bool:
-        """Does the label call it right?"""
-        return bool(self.label["verdict"] == "pass")
-
-    @property
-    def tag(self) -> str:
-        """The misconception of its label, or an empty text."""
-        tag = str(self.label["misconception"])
-        return "" if tag in NOBODYS else tag
-
-    @property
-    def must_fail(self) -> set[str]:
-        """Ids of the checks that must fail; labels write spaces where ids have hyphens."""
-        return {one.replace(" ", "-").replace("_", "-") for one in self.label["failing"]}
-
-    @property
-    def may_fail(self) -> set[str]:
-        """Ids of those that may fail as well."""
-        return {one.replace(" ", "-").replace("_", "-") for one in self.label["also_ok"]}
 
 
 @dataclass
@@ -105,45 +66,6 @@ def main() -> int:
                 print(line(case, report))
     print(json.dumps(as_json(figures), indent=1) if args.json else described(figures))
     return 0 if figures.good_enough() else 1
-
-
-def cases(only: str = "") -> Iterator[Case]:
-    """Every labelled submission, exercise by exercise."""
-    for folder in sorted(CASES.iterdir()):
-        if only not in ("", folder.name):
-            continue
-        for labels in (folder / name for name in LABEL_FILES):
-            if labels.exists():
-                for label in json.loads(labels.read_text(encoding="utf-8")):
-                    yield Case(folder.name, folder / label["file"], label)
-
-
-def task_of(exercise: str) -> Task:
-    """The exercise of that id as the grader needs it."""
-    (folder,) = (one.parent for one in (ROOT / "exercises").rglob("exercise.yaml") if one.parent.name == exercise)
-    return load_code_exercise(folder).task(1)
-
-
-def reported(report: Report) -> set[str]:
-    """Ids of the checks that failed."""
-    return {one.id for one in report.checks if one.status is CheckStatus.FAILED}
-
-
-def checks_as_labelled(case: Case, report: Report) -> bool:
-    """Has all failed that must, and nothing that must not?"""
-    return case.must_fail <= reported(report) <= case.must_fail | case.may_fail
-
-
-def naming(case: Case, report: Report) -> str:
-    """What became of the misconception: a key of `Figures.named`, or an empty text if there is none to name."""
-    found = report.misconception.tag if report.misconception else ""
-    if case.right:
-        return "on a right solution" if found else ""
-    if not case.tag:
-        return "wrong" if found else ""
-    if not found:
-        return "not named"
-    return "right" if found == case.tag else "wrong"
 
 
 def count(figures: Figures, case: Case, report: Report) -> None:

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from benchmarks.local_site import EXERCISE, Installation, percentiles, waiting_room
+from tools.local_site import EXERCISE, Installation, percentiles, waiting_room
 
 PAGE = f"/exercises/{EXERCISE}"
 LOOK_FOR_S = 10.0

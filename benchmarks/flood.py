@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from benchmarks.forged_observations import Edit, forging
 from benchmarks.load import SOURCE
-from benchmarks.local_site import EXERCISE, embedded, percentiles
+from tools.forged_observations import Edit, forging
+from tools.local_site import EXERCISE, embedded, percentiles
 
 NETWORKS = ("198.51.100", "203.0.113", "192.0.2")
 HOME = "100.64.7.9"

@@ -3,60 +3,25 @@ Does whatever a student's process may hand over end in a verdict of its own, soo
 
     .venv/bin/python benchmarks/fuzz_observations.py [--examples 20000] [--seed N]
 
-Programs that forge what they hand over (`benchmarks.forged_observations`) are graded by one real grader, behind walls.
+Programs that forge what they hand over (`tools.forged_observations`) are graded by one real grader, behind walls.
 Printed: how many ended in which verdict, the longest time, and how many warm processes were restarted. Exit code 1 if
 any ended in a fault of ours, took over 3 seconds, made a report over its bound, or had a warm process restarted.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import time
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 
-from benchmarks.forged_observations import forgeries, task
-from graders.faults import GraderFault
 from graders.grader import Grader
-from graders.reporting.assembly import MAX_REPORT_BYTES
+from tools.forged_observations import forgeries
+from tools.forgery_outcomes import Seen
 
-MOST_S = 3.0
 TELL_EVERY = 1000
-
-
-@dataclass
-class Seen:
-    """What came of the examples so far."""
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    longest_s: float = 0.0
-    bad: list[str] = field(default_factory=list)
-
-    def grade(self, grader: Grader, exercise: str, source: str) -> None:
-        """Grade one, and look at it."""
-        begun_s = time.monotonic()
-        try:
-            report = grader.grade(task(exercise), source, seed="fuzz")
-        except GraderFault as fault:
-            self.verdicts["grader_fault"] += 1
-            self.bad.append(f"{fault!s:.300}\n{edits(source)}")
-            return
-        took_s = time.monotonic() - begun_s
-        self.verdicts[report.verdict.value] += 1
-        self.longest_s = max(self.longest_s, took_s)
-        size = len(json.dumps(report.to_json()))
-        if took_s > MOST_S or size > MAX_REPORT_BYTES:
-            self.bad.append(f"{took_s:.1f} s, {size} bytes\n{edits(source)}")
-
-
-def edits(source: str) -> str:
-    """The line of a forging program that says what it forges."""
-    return next(line for line in source.splitlines() if line.startswith("_EDITS"))[:2000]
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from benchmarks.local_site import EXERCISE, Installation, embedded, installation, percentiles, postgresql
+from tools.local_site import EXERCISE, Installation, embedded, installation, percentiles, postgresql
 
 SOURCE = """
 token_emb = nn.Embedding(vocab_size, n_embd)

@@ -28,7 +28,6 @@ import torch
 
 from app.authoring import CodeExercise
 from app.authoring.self_test.disguises import DISGUISES
-from benchmarks.misnamings import code_exercises
 from benchmarks.pass_share import wrongs
 from graders.judge import main as judging
 from graders.judge.compilation import CompiledExercise, for_judge
@@ -38,6 +37,7 @@ from graders.protocol.frames import Frame
 from graders.student import execution, process_state, session
 from graders.task import Task
 from graders.trials import TrialRequest, draw_trials
+from tools.exercises import code_exercises
 
 FOR_ONE_PROGRAM_S = 120
 
@@ -104,10 +104,10 @@ def observed(program: Program, runs: list[tuple[int, list[TrialRequest]]]) -> li
         for trial in trials:
             claim = run.execute({"draw": trial.draw, "silent": True})
             run.look_for_blind()
-            frames.append(TrialFrames(claim, run.gradients(trial.seed)).frame())
+            frames += TrialFrames(claim, run.gradients(trial.seed)).for_judge()
             if run.is_blind:
                 again = run.again(trial.seed)
-                frames.append(TrialFrames(again, run.gradients_again(trial.seed), again=True).frame())
+                frames += TrialFrames(again, run.gradients_again(trial.seed), again=True).for_judge()
             run.rest()
         found.append(frames)
     return found
@@ -122,7 +122,8 @@ def passed(task: Task, source: str, runs: list[tuple[list[TrialRequest], list[Fr
         for trial in trials:
             judge.prepare(trial)
         try:
-            well = all(judge.take(frame) for frame in frames)
+            coming = iter(frames)
+            well = all(judge.take(observation, coming.__next__) for observation in coming)
             checks: Any = judge.outcome()["checks"] if well else []
         except Exception:  # noqa: BLE001  a judge that fails on what a program made lets nothing pass
             checks = []

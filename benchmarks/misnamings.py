@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.authoring import CodeExercise, load_code_exercise
+from app.authoring import CodeExercise
 from app.authoring.self_test.runner import variant_source
 from app.authoring.self_test.slip_catalogue import SLIPS
-from app.settings import ROOT
 from graders.grader import Grader
 from graders.report import Verdict
+from tools.exercises import code_exercises
 
 SEED = "misnamings"
 
@@ -49,13 +49,6 @@ def main() -> int:
                     )
     print(f"{len(SLIPS)} slips: {dict(counted)}")
     return 1 if counted["MISNAMED"] else 0
-
-
-def code_exercises(only: str) -> Iterator[CodeExercise]:
-    """The shipped exercises in code."""
-    for path in sorted((ROOT / "exercises").rglob("exercise.yaml")):
-        if only in ("", path.parent.name) and "kind: question" not in path.read_text(encoding="utf-8"):
-            yield load_code_exercise(path.parent)
 
 
 def programs(exercise: CodeExercise) -> Iterator[tuple[str, str, frozenset[str]]]:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from app.authoring import CodeExercise
 from app.authoring.self_test.runner import variant_source
-from benchmarks.misnamings import code_exercises
 from graders.grader import Grader
 from graders.report import Verdict
+from tools.exercises import code_exercises
 
 # what is right only where a chance or a guess happens to be, by exercise: what is replaced in the solution, and by what
 GUESSES = {

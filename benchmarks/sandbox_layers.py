@@ -22,7 +22,17 @@ from pathlib import Path
 from app.authoring import load_code_exercise
 from app.settings import ROOT
 from graders.grader import Grader
-from graders.sandbox import bubblewrap, descriptors, identity, landlock, libraries, limits, policy, privileges, syscalls
+from graders.sandbox import (
+    bubblewrap,
+    descriptors,
+    identity,
+    landlock,
+    libraries,
+    limits,
+    privileges,
+    seccomp,
+    seccomp_list,
+)
 from graders.sandbox.layers import SandboxLayers
 from graders.student import main as student
 from graders.task import Task
@@ -55,7 +65,7 @@ def wall_by_wall(folder: Path, rounds: int) -> dict[str, list[float]]:
     student.warm_up()
     libraries.make_view(folder / "packages")
     layers = SandboxLayers.prepare(
-        folder / "packages", scratch=folder, own_world=False, programs=(policy.compile_filter(), None)
+        folder / "packages", scratch=folder, own_world=False, programs=(seccomp_list.compile_filter(), None)
     )
     gc.collect()
     gc.freeze()
@@ -110,7 +120,7 @@ def raise_all(layers: SandboxLayers, scratch: Path, *, uid: int | None, ends: tu
     timed(took, "PDEATHSIG, twice", lambda: privileges.die_with_parent(parent))
     timed(took, "no_new_privs", privileges.forbid_new)
     timed(took, "Landlock", restrict)
-    timed(took, "seccomp", lambda: syscalls.load(program))
+    timed(took, "seccomp", lambda: seccomp.load(program))
     return took
 
 

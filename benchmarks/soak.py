@@ -24,10 +24,10 @@ from queue import SimpleQueue
 
 from app.authoring import load_code_exercise
 from app.settings import ROOT
-from benchmarks.forged_observations import Edit, forging
 from graders.grader import Grader
 from graders.task import Limits, Task
 from graders.trials import new_seed
+from tools.forged_observations import Edit, forging
 
 EXERCISE = ROOT / "exercises/embeddings/token-and-position/token-and-position-embeddings"
 MOST_GROWTH = 0.05
@@ -134,7 +134,7 @@ def main() -> int:
         left = [path for path in Path(folder).rglob("*") if path.name.startswith("run-")]
         left += [Path(one) for one in shared() - shared_before]
         after = footprint()
-    return told(figures, count=args.submissions, left=left, before=before, after=after)
+    return summarised(figures, count=args.submissions, left=left, before=before, after=after)
 
 
 def soak(task: Task, mix: list[Kind], *, folder: Path, count: int, slots: int) -> Figures:
@@ -231,7 +231,9 @@ def footprint() -> tuple[int, int]:
     return len(list(Path("/proc/self/fd").iterdir())), len(children)
 
 
-def told(figures: Figures, *, count: int, left: list[Path], before: tuple[int, int], after: tuple[int, int]) -> int:
+def summarised(
+    figures: Figures, *, count: int, left: list[Path], before: tuple[int, int], after: tuple[int, int]
+) -> int:
     """Print the figures; the exit code."""
     for (kind, verdict), number in sorted(figures.verdicts.items()):
         print(f"  {kind:15s} {verdict:14s} {number:6d}")

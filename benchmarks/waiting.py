@@ -27,7 +27,7 @@ from sqlalchemy import select
 from app.clock import utc_now
 from app.models import GradingResult
 from app.settings import Settings
-from benchmarks.local_site import (
+from tools.local_site import (
     EXERCISE,
     Installation,
     connections,

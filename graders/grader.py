@@ -16,7 +16,7 @@ pays for it.
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from graders.faults import AuthorFault, GraderFault, MachineFault
 from graders.pool.exercise_payloads import ExercisePayload, ExercisePayloads
@@ -51,7 +51,7 @@ class _Submission:
     output: PrintedOutput
 
     @property
-    def for_judge(self) -> dict[str, Any]:
+    def for_judge(self) -> dict[str, object]:
         """As the judge is told of it."""
         return {"source": self.source, "trials": [vars(trial) for trial in self.trials]}
 
@@ -168,7 +168,7 @@ class Grader:
         with self._judge_pool.take(submission.payload, submission.for_judge) as judging:
             result.judge = judging.process
             for observed in made:
-                result.complete(observed)
+                result.add(observed)
             found = _judge(submission.payload.task, judging.process, result)
             judging.well = _is_well(result, found)
         return result, found, ran

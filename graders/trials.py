@@ -45,7 +45,7 @@ class TrialRequest:
     """One trial as the parent has it; the student's process gets each part when it is needed."""
 
     draw: int | None  # what its values are drawn from; None: the lesson's, as written
-    seed: int  # of the random cotangent; the student's process gets it only after its code has ended
+    seed: int  # of the random cotangent; the student's process gets it only after its code has ended on this trial
 
 
 def new_seed() -> str:
@@ -112,10 +112,11 @@ def _vocabulary(rule: Mapping[str, Any], dice: random.Random) -> list[str]:
     code that takes the size of the vocabulary from a batch shows itself.
     """
     consonants = sorted(dice.sample(_CONSONANTS, dice.randint(7, 13)))
-    vowels = dice.sample(_VOWELS, dice.randint(3, 5))
+    before = [vowel for vowel in _VOWELS if vowel < consonants[-1]]  # three at least, as there are seven consonants
+    vowels = dice.sample(before, dice.randint(3, len(before)))
     count = dice.randint(rule["low"], rule["high"])
     words = _invented(count, consonants[:-1], vowels, dice)
-    words[dice.randrange(count)] += max(consonants[-1], *vowels)
+    words[dice.randrange(count)] += consonants[-1]
     return words
 
 

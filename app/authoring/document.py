@@ -130,7 +130,7 @@ def _plain(document: Document, node: Node, location: SourceLocation) -> Any:  # 
     assert isinstance(node, MappingNode)  # noqa: S101  there are three kinds
     if location and [key.value for key, _ in node.value] == ["file"] and isinstance(node.value[0][1], ScalarNode):
         return _file(document, node.value[0][1].value, location)
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, value in node.value:
         if not isinstance(key, ScalarNode):
             document.fault(location, "A key must be a plain word.")

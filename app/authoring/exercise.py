@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -103,8 +103,8 @@ class LimitsSpec(Part):
         gt=0,
         le=60,
         description=(
-            "Seconds of computing for each step of a trial: the student's code, the probe, the gradients. Waiting may "
-            "take 1.75 times as long."
+            "Seconds of computing for each step of a trial: the student's code, the probe, the gradients. "
+            "Waiting may take 1.75 times as long."
         ),
     )
     memory_mib: int = Field(512, ge=64, le=4096, description="MiB on top of torch itself.")
@@ -128,7 +128,7 @@ class Head(Part):
     authors: list[Line] = Field(default=[], max_length=20, description="Who wrote it.")
     licence: Line = Field(description="An SPDX licence identifier.")
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The whole exercise as JSON-able values; the model's `model_validate` reads them back."""
         return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
 

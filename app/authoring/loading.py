@@ -46,7 +46,7 @@ def load_code_exercise(folder: Path) -> CodeExercise:
     return exercise
 
 
-def stored_exercise(content: dict[str, Any]) -> CodeExercise | Question:
+def stored_exercise(content: dict[str, object]) -> CodeExercise | Question:
     """An exercise from its stored content. Raises pydantic's ValidationError if it is not one."""
     model = Question if content.get("kind") == "question" else CodeExercise
     return model.model_validate(content)

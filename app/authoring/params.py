@@ -31,7 +31,7 @@ class IntegerParam(_Range):
         self.ordered(self.integer)
         return self
 
-    def generator(self) -> dict[str, Any]:
+    def generator(self) -> dict[str, object]:
         """As the grader draws it."""
         low, high = self.integer
         return {"kind": "integer", "low": low, "high": high, "lesson": self.lesson, "multiple_of": self.multiple_of}
@@ -47,7 +47,7 @@ class NumberParam(_Range):
         self.ordered(self.number)
         return self
 
-    def generator(self) -> dict[str, Any]:
+    def generator(self) -> dict[str, object]:
         """As the grader draws it."""
         return {"kind": "number", "low": self.number[0], "high": self.number[1]}
 
@@ -63,7 +63,7 @@ class IntegersParam(_Range):
         self.ordered(self.integers)
         return self
 
-    def generator(self) -> dict[str, Any]:
+    def generator(self) -> dict[str, object]:
         """As the grader draws it."""
         return {"kind": "integers", "low": self.integers[0], "high": self.integers[1], "below": self.below}
 
@@ -78,7 +78,7 @@ class WordsParam(_Range):
         self.ordered(self.words)
         return self
 
-    def generator(self) -> dict[str, Any]:
+    def generator(self) -> dict[str, object]:
         """As the grader draws it."""
         return {"kind": "words", "low": self.words[0], "high": self.words[1]}
 
@@ -90,7 +90,7 @@ class ChoiceParam(Part):
         min_length=2, max_length=50, description="The values that a fresh trial draws from."
     )
 
-    def generator(self) -> dict[str, Any]:
+    def generator(self) -> dict[str, object]:
         """As the grader draws it."""
         return {"kind": "choice", "values": list(self.choice)}
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from app.authoring.self_test.findings import Tested
 from app.authoring.self_test.runner import SelfTest, tested_question
 from app.cli.configuration import settings_from
 from app.cli.exercise_files import EXERCISE_FILE, WallsMissing, find_exercise
+from app.services.tutor.offline.author_cards import author_cards
 from graders.grader import Grader
 from graders.sandbox.layers import missing
 
@@ -38,7 +40,7 @@ def check_exercises(args: argparse.Namespace) -> int:
         result = {"faults": [str(fault) for fault in faults], "exercises": [one.to_json() for one in tested]}
         print(json.dumps(result, indent=1, ensure_ascii=False))
     else:
-        _show(console, tested, faults, wanted=len(folders))
+        _show(console, tested, faults, wanted=len(folders), facts={one.id: one.tutor for one in exercises})
     return NOT_PUBLISHABLE if faults or not all(one.publishable for one in tested) else 0
 
 
@@ -96,22 +98,42 @@ class _progress_of:  # noqa: N801  used as a function
         self._progress.update(self._bar, completed=done, total=total, description=f"{self._name}: {escape(subject)}")
 
 
-def _show(console: Console, tested: list[Tested], faults: list[str], *, wanted: int) -> None:
+def _show(
+    console: Console, tested: list[Tested], faults: list[str], *, wanted: int, facts: Mapping[str, Sequence[str]]
+) -> None:
     for fault in faults:
         console.print(f"[red]{escape(fault)}[/]", soft_wrap=True)
     for one in tested:
         mark = "[green]publishable[/]" if one.publishable else "[red]not publishable[/]"
         console.print(f"[bold]{one.exercise}[/]: {mark}")
-        console.print(f"  {_figures(one)}", soft_wrap=True)
+        console.print(f"  {_summary(one)}", soft_wrap=True)
         for finding in one.findings:
             console.print(f"  [red]•[/] {escape(finding.subject)} {escape(finding.problem)}", soft_wrap=True)
             if finding.diff:
                 console.print("\n".join(f"      {line}" for line in escape(finding.diff).splitlines()), soft_wrap=True)
+        for line in tutor_lines(facts.get(one.exercise, ())):
+            console.print(f"  {escape(line)}", soft_wrap=True)
     good = sum(one.publishable for one in tested)
     console.print(f"{good} of {wanted} publishable" + (f"; faults in files: {len(faults)}" if faults else ""))
 
 
-def _figures(one: Tested) -> str:
+def tutor_lines(facts: Sequence[str]) -> list[str]:
+    """Say what the tutor's facts are found by, and warn of what they do not find or stand before."""
+    lines = []
+    for card in author_cards(facts):
+        name = f"“{card.wordings[0] if card.wordings else card.says[:60]}”"
+        found = len(card.wordings) - len(card.lost)
+        if card.wordings:
+            lines.append(f"tutor: {name} is found by {found} of {len(card.wordings)} wordings")
+        lines += [
+            f"! tutor: “{wording}” finds {f'“{says[:60]} …”' if says else 'nothing'}" for wording, says in card.lost
+        ]
+        if card.shadows:
+            lines.append(f"! tutor: {name} stands before {', '.join(card.shadows)}")
+    return lines
+
+
+def _summary(one: Tested) -> str:
     said = f"right code run {one.right_runs} times, wrong code {one.wrong_runs} times; {one.variants} wrong variants"
     if one.passes:
         passing = [f"{tag} {passed} of {runs}" for tag, (passed, runs) in one.passes.items() if passed]

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(args.handler(args))
     except NotFound as error:
-        sys.stderr.write(f"{error.fact.format_map(error.facts)}\n")
+        sys.stderr.write(f"{error.fact.format_map(error.fields)}\n")
         return USAGE
     except AppError as error:
         sys.stderr.write(f"{error.detail}\n")

@@ -16,14 +16,12 @@ from app.cli.grade_many import FAULT, NOT_PASSED, grade_many
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
+from graders.reporting.vocabulary import CHECK_WORDS, VERDICT_WORDS, grader_failed
 from graders.sandbox.layers import missing
 from graders.trials import new_seed
 
-_MARKS = {
-    CheckStatus.PASSED: "[green]passed [/]",
-    CheckStatus.FAILED: "[red]failed [/]",
-    CheckStatus.NOT_RUN: "[dim]not run[/]",
-}
+_STYLES = {CheckStatus.PASSED: "green", CheckStatus.FAILED: "red", CheckStatus.NOT_RUN: "dim"}
+_MARK_WIDTH = max(map(len, CHECK_WORDS.values()))
 
 
 def describe(parser: argparse.ArgumentParser, _: str) -> None:
@@ -49,7 +47,7 @@ def grade_files(args: argparse.Namespace) -> int:
     try:
         report = _report(exercise, source, seed)
     except GraderFault as fault:
-        sys.stderr.write(f"The grader itself failed, which says nothing about this code: {fault}\n")
+        sys.stderr.write(f"{grader_failed(fault)}\n")
         return FAULT
     print(json.dumps(report.to_json(), indent=1)) if args.json else _show(exercise, report)
     return 0 if report.verdict is Verdict.PASSED else NOT_PASSED
@@ -67,7 +65,7 @@ def _report(exercise: CodeExercise | Question, source: str, seed: str) -> Report
 
 def _show(exercise: CodeExercise | Question, report: Report) -> None:
     console = Console(highlight=False)
-    console.print(f"[bold]{escape(exercise.title)}[/]: [bold]{report.verdict.value.replace('_', ' ')}[/]")
+    console.print(f"[bold]{escape(exercise.title)}[/]: [bold]{VERDICT_WORDS[report.verdict]}[/]")
     if report.note:
         console.print(escape(report.note))
     if report.misconception:
@@ -77,9 +75,9 @@ def _show(exercise: CodeExercise | Question, report: Report) -> None:
         console.print(f"[red]{escape(report.error.type)}{where}[/]: {escape(report.error.message)}")
         console.print(escape(report.error.explanation))
     for check in report.checks:
-        console.print(f"  {_MARKS[check.status]}  {escape(check.title)}")
+        console.print(f"  [{_STYLES[check.status]}]{CHECK_WORDS[check.status]:{_MARK_WIDTH}}[/]  {escape(check.title)}")
         if check.message and check.status is not CheckStatus.PASSED:
-            console.print(f"           {escape(check.message)}")
+            console.print(f"{' ' * (_MARK_WIDTH + 4)}{escape(check.message)}")
     for title, text in (("The lesson's check", report.report), ("Your output", report.output)):
         if text:
             console.print(f"\n[bold]{title}[/]\n{escape(text.rstrip())}", soft_wrap=True)

@@ -19,6 +19,7 @@ from app.errors import AppError, BadRequest
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
+from graders.reporting.vocabulary import NOT_GRADED, VERDICT_WORDS, grader_failed
 from graders.sandbox.layers import missing
 
 NOT_PASSED, FAULT = 1, 3
@@ -40,18 +41,18 @@ class Graded:
         return self.report is not None and self.report.verdict is Verdict.PASSED
 
     @property
-    def verdict(self) -> str:
-        """In one word; that of a file which was not graded is empty."""
+    def verdict(self) -> Verdict | None:
+        """How it ended; None: it was not graded, because there was nothing to grade."""
         if self.is_our_fault:
-            return Verdict.GRADER_FAULT.value
-        return self.report.verdict.value if self.report else ""
+            return Verdict.GRADER_FAULT
+        return self.report.verdict if self.report else None
 
     def to_json(self) -> str:
         """One line."""
         path = _printable(str(self.path))
         if self.report is not None:
             return json.dumps({"path": path, **self.report.to_json()})
-        return json.dumps({"path": path, "verdict": self.verdict or None, "problem": self.problem})
+        return json.dumps({"path": path, "verdict": self.verdict, "problem": self.problem})
 
     def first_sentence(self) -> str:
         """The first thing to know about it."""
@@ -134,8 +135,7 @@ def _graded(exercise: CodeExercise | Question, path: Path, *, grader: Grader | N
     except AppError as error:
         return Graded(path, problem=error.detail)
     except GraderFault as fault:
-        said = f"The grader itself failed, which says nothing about this code: {fault}"
-        return Graded(path, problem=said, is_our_fault=True)
+        return Graded(path, problem=grader_failed(fault), is_our_fault=True)
 
 
 def _show(exercise: CodeExercise | Question, found: Sequence[Graded], *, seed: str) -> None:
@@ -147,8 +147,8 @@ def _show(exercise: CodeExercise | Question, found: Sequence[Graded], *, seed: s
     for one in found:
         checks = one.report.checks if one.report else ()
         passed = sum(check.status is CheckStatus.PASSED for check in checks)
-        verdict = one.verdict.replace("_", " ") or "not graded"
-        style = _STYLES.get(Verdict(one.verdict), "red") if one.verdict else "red"
+        verdict = VERDICT_WORDS[one.verdict] if one.verdict else NOT_GRADED
+        style = _STYLES.get(one.verdict, "red") if one.verdict else "red"
         table.add_row(
             Text(_printable(str(one.path))),
             Text(verdict, style=style),

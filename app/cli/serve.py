@@ -196,7 +196,7 @@ def _end() -> None:
 def _run_web(settings: Settings, listener: socket.socket, *, end_within_s: float | None = None) -> int:
     # port 0 means any that is free, and which one that is stands in links
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-    warn_of_unsent_letters(settings)
+    warn_of_unsent_emails(settings)
     app = create_app(settings)
     config = uvicorn.Config(
         app,
@@ -217,8 +217,8 @@ def _run_web(settings: Settings, listener: socket.socket, *, end_within_s: float
     return 0 if server.started else 3
 
 
-def warn_of_unsent_letters(settings: Settings) -> None:
-    """Say so if accounts begin with a letter, and letters do not leave."""
+def warn_of_unsent_emails(settings: Settings) -> None:
+    """Say so if accounts begin with an e-mail, and e-mails do not leave."""
     if settings.confirm_email and not settings.smtp_url.get_secret_value():
         log.warning(
             "KELOLO_CONFIRM_EMAIL is on, but letters are only put into a folder, so nobody new can get in: "

@@ -55,10 +55,10 @@ class Mail:
 
 
 class Mailer(Protocol):
-    """Whatever takes letters away."""
+    """Whatever sends e-mails."""
 
     def send(self, mails: Iterable[Mail]) -> None:
-        """Send letters. Raises MailFailed; the log says why."""
+        """Send e-mails. Raises MailFailed; the log says why."""
         ...
 
 
@@ -97,7 +97,7 @@ def read_smtp_url(url: str) -> SmtpServer:
 
 
 class SmtpMailer:
-    """Hands letters to a mail server, all over one connection."""
+    """Hands e-mails to a mail server, all over one connection."""
 
     def __init__(self, server: SmtpServer, *, sender: str) -> None:
         """Prepare to send; nothing is opened until there is an e-mail."""
@@ -105,23 +105,23 @@ class SmtpMailer:
         self._sender = sender
 
     def send(self, mails: Iterable[Mail]) -> None:
-        """Send letters. Raises MailFailed; the log says why, and to which domain."""
-        letters = list(mails)
-        if not letters:
+        """Send e-mails. Raises MailFailed; the log says why, and to which domain."""
+        to_send = list(mails)
+        if not to_send:
             return
         try:
             with self._connect() as connection:
-                for mail in letters:
+                for mail in to_send:
                     connection.send_message(
                         _message(mail, self._sender), from_addr=parseaddr(self._sender)[1], to_addrs=[mail.to]
                     )
         except (OSError, smtplib.SMTPException, ValueError) as error:
             # neither the address nor what the server quotes of it goes into the log
-            domains = sorted({mail.to.rpartition("@")[2] for mail in letters})
+            domains = sorted({mail.to.rpartition("@")[2] for mail in to_send})
             code = getattr(error, "smtp_code", None)
             log.error("mail_failed", domains=domains, error=type(error).__name__, code=code)  # noqa: TRY400
             raise MailFailed from None
-        log.info("mail_sent", count=len(letters))
+        log.info("mail_sent", count=len(to_send))
 
     def _connect(self) -> smtplib.SMTP:
         server, context = self._server, ssl.create_default_context()
@@ -141,7 +141,7 @@ class SmtpMailer:
 
 
 class OutboxMailer:
-    """Puts letters into a folder, for sites that have no mail server."""
+    """Puts e-mails into a folder, for sites that have no mail server."""
 
     def __init__(self, folder: Path, *, sender: str) -> None:
         """Prepare to write; the folder is made with the first e-mail."""
@@ -149,7 +149,7 @@ class OutboxMailer:
         self._sender = sender
 
     def send(self, mails: Iterable[Mail]) -> None:
-        """Write letters, one file each. Raises MailFailed; the log says why."""
+        """Write e-mails, one file each. Raises MailFailed; the log says why."""
         try:
             for mail in mails:
                 self._write(mail)

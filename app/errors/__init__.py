@@ -36,7 +36,7 @@ What can go wrong that is the user's to put right.
     ├── LimitRefused       422  a limit, a plan's end or a grant that cannot be
     ├── CodeRefused        422  a code that is unknown, spent or too old
     ├── QuestionRefused    422  a question to the tutor that is empty or too long
-    ├── NoHints            404  hints of an exercise that has none, or a rung that is not there
+    ├── NoHints            404  hints of an exercise that has none, or a number that none has
     ├── QuotaSpent         429  as much was used as the plan allows
     │   ├── TooManyChecks  429  more checks in a minute than the plan allows
     │   └── TutorFailing   429  too many answers came to nothing today

@@ -8,7 +8,7 @@ class AppError(Exception):
     The base of every error that a user is told about.
 
     `message` is a format template; what it names is given as keyword arguments, kept in
-    `facts` and available to whoever writes the answer (the HTTP layer adds some of them
+    `fields` and available to whoever writes the answer (the HTTP layer adds some of them
     to its problem documents).
     """
 
@@ -16,15 +16,15 @@ class AppError(Exception):
     title: ClassVar[str] = "Something went wrong"
     message: ClassVar[str] = "Something went wrong. Please try again."
 
-    def __init__(self, **facts: object) -> None:
-        """Keep the facts, and make the sentence from them."""
-        self.facts = facts
+    def __init__(self, **fields: object) -> None:
+        """Keep the fields, and make the sentence from them."""
+        self.fields = fields
         super().__init__(self.detail)
 
     @property
     def detail(self) -> str:
         """The sentence for the user: what happened, and what to do."""
-        return self.message.format_map(self.facts)
+        return self.message.format_map(self.fields)
 
     @property
     def kind(self) -> str:

@@ -1,7 +1,7 @@
 """Who changed what, when and why."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import JSON
 from sqlalchemy.orm import Mapped, mapped_column
@@ -27,6 +27,6 @@ class AuditEntry(Base):
     subject_id: Mapped[str] = mapped_column(index=True)
     subject: Mapped[str]
     """What it is called: an e-mail address, a plan's name."""
-    before: Mapped[dict[str, Any] | None] = mapped_column(JSON)
-    after: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    before: Mapped[Mapping[str, object] | None] = mapped_column(JSON)
+    after: Mapped[Mapping[str, object] | None] = mapped_column(JSON)
     reason: Mapped[str] = mapped_column(default="")

@@ -32,6 +32,7 @@ class TutorMessage(Base):
         UniqueConstraint("account_id", "client_message_id"),
         Index(None, "account_id", "exercise_version_id", "reserved_at"),
         Index(None, "state", "lease_until"),
+        Index(None, "outcome", "settled_at"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
@@ -61,6 +62,8 @@ class TutorMessage(Base):
     released_at: Mapped[datetime | None]
     reason: Mapped[str] = mapped_column(default="")
     """Why it was released."""
+    outcome: Mapped[str] = mapped_column(default="answered")
+    """What became of the question, in a word of `app.clients.tutor.Outcome`; only `answered` is charged."""
     rating: Mapped[int | None]
     """1 helped, -1 did not."""
     tokens_reserved: Mapped[int] = mapped_column(default=0)
@@ -89,3 +92,5 @@ class TutorPolicy(Base):
     """Tokens that a hosted model may cost in a month. At 0 it is never called."""
     failures_per_day: Mapped[int] = mapped_column(default=30)
     """How many of its messages an account gets back in a day: failures that are forced must end somewhere."""
+    upgrade_text: Mapped[str] = mapped_column(default="")
+    """How one gets more messages here, as the page of one's plan says it; empty for what it says by itself."""

@@ -1,7 +1,6 @@
 """Who grades at present, and in which sandbox."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import JSON
 from sqlalchemy.orm import Mapped, mapped_column
@@ -19,7 +18,7 @@ class Worker(Base):
     """`host:pid:start`, as on the leases it holds."""
     slots: Mapped[int]
     """How many submissions it grades at once."""
-    walls: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    walls: Mapped[list[dict[str, str]]] = mapped_column(JSON)
     """The findings of the sandbox check at its start: layer (`wall`), action (`deed`), `state` and `why`."""
     started_at: Mapped[datetime] = mapped_column(default=utc_now)
     seen_at: Mapped[datetime] = mapped_column(default=utc_now, index=True)

@@ -1,8 +1,8 @@
 """The record of who changed what: written in the transaction of the change itself, and only ever added to."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
@@ -35,8 +35,8 @@ class Change:
     kind: str
     subject_id: str
     subject: str
-    before: dict[str, Any] | None = None
-    after: dict[str, Any] | None = None
+    before: Mapping[str, object] | None = None
+    after: Mapping[str, object] | None = None
     reason: str = ""
 
 
@@ -62,7 +62,7 @@ def record_for_user(
     session: Session,
     action: str,
     account: Account,
-    change: tuple[dict[str, Any] | None, dict[str, Any] | None],
+    change: tuple[Mapping[str, object] | None, Mapping[str, object] | None],
     *,
     by: Account | None,
     reason: str,
@@ -78,7 +78,7 @@ def search(session: Session, filters: AuditFilter, *, limit: int, after: AuditEn
 
     Args:
         session: of a transaction that may read.
-        wanted: which entries.
+        filters: which entries.
         limit: how many at most.
         after: the entry behind which to go on. New entries then move nothing to another page.
     """

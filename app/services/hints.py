@@ -12,7 +12,7 @@ from app.db import new_id, upsert
 from app.errors import NoHints
 from app.models import Account, ExerciseVersion, GradingResult, HintOpening, Submission, SubmissionKind
 from app.services.exercises.catalogue import current_version
-from graders.report import Verdict
+from graders.report import Report, Verdict
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def open_hint(
     return Hint(wanted, texts[wanted - 1], left=len(set(closed) - {wanted}))
 
 
-def hints_of(session: Session, *, account: Account, exercise_id: str, report: Mapping[str, Any] | None) -> HintState:
+def hints_of(session: Session, *, account: Account, exercise_id: str, report: Report | None) -> HintState:
     """
     Return what is open, and which hint to offer next.
 
@@ -96,7 +96,7 @@ def hints_of(session: Session, *, account: Account, exercise_id: str, report: Ma
 
 
 def hints_of_version(
-    session: Session, *, account: Account, version: ExerciseVersion, report: Mapping[str, Any] | None
+    session: Session, *, account: Account, version: ExerciseVersion, report: Report | None
 ) -> HintState:
     """Return the same of a version that was read before."""
     texts = _texts(version)
@@ -195,7 +195,7 @@ def _texts(version: ExerciseVersion) -> list[str]:
     return texts
 
 
-def _chosen_hint(content: Mapping[str, Any], report: Mapping[str, Any] | None) -> int | None:
+def _chosen_hint(content: Mapping[str, Any], report: Report | None) -> int | None:
     """Return the number of the hint that the author has named for the misconception of a report."""
-    tag = ((report or {}).get("misconception") or {}).get("tag")
+    tag = report.misconception.tag if report and report.misconception else ""
     return next((one.get("hint") for one in content.get("wrong", []) if tag and one.get("tag") == tag), None)

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import Session
@@ -36,21 +35,24 @@ class Snapshot:
     """How long the longest of all waiting jobs has waited; 0 if none does."""
     workers: int
     slots: int
-    walls: list[dict[str, Any]]
+    walls: list[dict[str, str]]
     verdicts: dict[str, int]
-    """Recorded runs by verdict, since the beginning."""
+    """Recorded runs by verdict, since the beginning, those among them that were removed since."""
+    totals: dict[str, float]
+    """What processes have counted, by sample."""
 
 
 def snapshot(session: Session, queue: GradingQueue, *, now: datetime | None = None) -> Snapshot:
     """Count what the database knows."""
-    there = workers.present(session)
+    there, counted = workers.present(session), totals(session)
     return Snapshot(
         waiting=queue.depth(session),
         oldest_s=waited_s(session, queue, now=now),
         workers=len(there),
         slots=sum(one.slots for one in there),
         walls=workers.weakest_layers(there),
-        verdicts=verdicts(session),
+        verdicts=_verdicts(session, counted),
+        totals=counted,
     )
 
 
@@ -60,10 +62,9 @@ def waited_s(session: Session, queue: GradingQueue, *, now: datetime | None = No
     return 0.0 if oldest is None else round(max(0.0, ((now or utc_now()) - oldest).total_seconds()), 3)
 
 
-def verdicts(session: Session) -> dict[str, int]:
-    """Return the number of recorded runs by verdict, those among them that were removed since."""
+def _verdicts(session: Session, known: Mapping[str, float]) -> dict[str, int]:
     counted = Counter(_counted(session, true()))
-    for sample, value in totals(session).items():
+    for sample, value in known.items():
         name, labels = sample_of(sample)
         if name == _REMOVED:
             counted[labels["verdict"]] += int(value)

@@ -9,7 +9,6 @@ a time (`app.services.plans.spent_quotas`).
 from collections.abc import Iterator
 from datetime import datetime
 from enum import Enum
-from typing import Any
 
 from sqlalchemy import ColumnElement, ScalarSelect, delete, or_, select
 from sqlalchemy.orm import Session
@@ -100,7 +99,7 @@ def delete_account(session: Session, account_id: str, *, keyed_hash: KeyedHash |
     session.execute(delete(Account).where(Account.id == account_id))
 
 
-def export_account(session: Session, account_id: str) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
+def export_account(session: Session, account_id: str) -> Iterator[tuple[str, Iterator[dict[str, object]]]]:
     """Yield each table's name with its rows about an account, in pieces that fit into memory."""
     yield "account", _rows(session, Account, Account.id == account_id)
     for model, mine in reversed(list(_owned_rows(account_id))):
@@ -121,7 +120,7 @@ def _sent_by(account_id: str) -> ScalarSelect[str]:
     return select(Submission.id).where(Submission.account_id == account_id).scalar_subquery()
 
 
-def _rows(session: Session, model: type[Base], mine: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
+def _rows(session: Session, model: type[Base], mine: ColumnElement[bool]) -> Iterator[dict[str, object]]:
     columns = [column for column in model.__table__.columns if column.name not in _SECRET]
     for row in session.execute(select(*columns).where(mine).execution_options(yield_per=_AT_ONCE)):
         yield {column.name: _plain(value) for column, value in zip(columns, row, strict=True)}

@@ -1,7 +1,6 @@
 """Checking the sandbox before the first student's code runs, and refusing to go on where a layer fails."""
 
 from threading import Lock
-from typing import Any
 
 import structlog
 
@@ -48,6 +47,6 @@ class SandboxCheck:
             raise SandboxIncomplete(layers=layers, actions=actions)
         log.warning("students' code runs in an incomplete sandbox", layers=layers, actions=actions)
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, str]]:
         """Return the findings as the database keeps them; none before the self-test ran."""
         return [one.to_json() for one in self._findings or []]

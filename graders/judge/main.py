@@ -94,7 +94,8 @@ def _judge(judge: Judge) -> None:
         warmup.run_sample()
     amiss = _prepared(judge, frames.receive(descriptors.INLET).body)
     while (frame := frames.receive(descriptors.INLET)).type is not FrameType.END:  # or the parent could not go on
-        amiss = amiss or _judged(judge, frame)
+        if frame.type is FrameType.TRIAL_OBSERVATION:  # else gradients that nobody has waited for
+            amiss = amiss or _judged(judge, frame)
     frames.send(descriptors.OUTLET, Frame(FrameType.OUTCOME, amiss or _tried(judge.outcome)))
 
 
@@ -126,7 +127,7 @@ def _prepared(judge: Judge, submission: dict[str, Any]) -> dict[str, object]:
 
 def _judged(judge: Judge, frame: Frame) -> dict[str, object]:
     """Judge an observation; what is said instead of an outcome if that cannot be done."""
-    return _tried(lambda: {} if judge.take(frame) else {"refused": True})
+    return _tried(lambda: {} if judge.take(frame, lambda: frames.receive(descriptors.INLET)) else {"refused": True})
 
 
 def _tried(action: Callable[[], dict[str, object]]) -> dict[str, object]:

@@ -2,10 +2,13 @@
 Submissions before the judge: of each the references of all trials, then one observation after the other.
 
 The request comes before the student's run is over, so that the reference is ready when the observations
-arrive, and each observation is judged while the student's process is at its next trial.
+arrive. An observation is judged as soon as it is here, while the student's process takes its gradients and
+goes on to its next trial: only the first check that asks for the gradients waits for them.
 """
 
+import functools
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +23,7 @@ from graders.judge.trials.inputs import changed_inputs
 from graders.judge.trials.reference import Names, Programs, Reference, Start
 from graders.judge.trials.second_look import look, settle
 from graders.judge.trials.trial import Trial
-from graders.judge.values.decode_observation import read
+from graders.judge.values.decode_observation import AwaitedGradients, Gradients, read_awaiting, read_gradients
 from graders.protocol.frames import Frame, FrameType
 from graders.starting_code import Setup
 from graders.student import main_module
@@ -74,16 +77,36 @@ class Judge:
                 raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
         self._prepared.append(_Prepared(start, pure, values, request.seed))
 
-    def take(self, frame: Frame) -> bool:
-        """Judge the next trial's observation; False if there are more than trials. Raises UnreadableObservation."""
+    def take(self, frame: Frame, gradients: Callable[[], Frame]) -> bool:
+        """
+        Judge the next trial.
+
+        Args:
+            frame: its observation.
+            gradients: waits for them.
+
+        Returns:
+            False if there are more observations than trials.
+
+        Raises:
+            UnreadableObservation: one of the two is not what a harness writes.
+        """
         again = frame.body["again"] is True
-        if self._trials and not again:
-            look(self._trials[-1])  # it was not run once more, so this is what will be asked
         number = len(self._trials) - again
         if not 0 <= number < len(self._prepared) or (again and self._trials[number].again is not None):
             return False
-        trial = self._trial(frame, number, again=again)
+        received = functools.cache(gradients)
+
+        def receive() -> Gradients:
+            if not again:
+                look(trial)  # most are not run once more, and then this will be asked
+            body, tensors = received().body["gradients"], received().tensors
+            return read_gradients(self._part, None if body is None else Frame(FrameType.GRADIENTS, body, tensors))
+
+        awaited = AwaitedGradients(receive)
+        trial = self._trial(frame, number, awaited, again=again)
         outcome.judge_trial(trial)
+        awaited.wait()
         if again:
             self._trials[number].again = trial
             return True
@@ -92,11 +115,9 @@ class Judge:
             self._printed = printed(trial, self._task.report)
         return True
 
-    def _trial(self, frame: Frame, number: int, *, again: bool) -> Trial:
-        body, packed = frame.body, memoryview(frame.tensors)
-        made = Frame(FrameType.OBSERVATION, body["observation"], bytes(packed[: body["observation_bytes"]]))
-        found = Frame(FrameType.GRADIENTS, body["gradients"] or {}, bytes(packed[body["observation_bytes"] :]))
-        observation = read(self._part, made, found if body["gradients"] is not None else None)
+    def _trial(self, frame: Frame, number: int, gradients: Gradients, *, again: bool) -> Trial:
+        made = Frame(FrameType.OBSERVATION, frame.body["observation"], frame.tensors)
+        observation = read_awaiting(self._part, made, gradients)
         prepared = self._prepared[number]
         start = prepared.start.having(changed_inputs(self._task, prepared.start.names, observation))
         return Trial(

@@ -37,7 +37,7 @@ _TASK = Task(
 @functools.cache
 def _frames() -> tuple[Frame, ...]:
     """What a student's run of the sample hands over."""
-    return tuple(_frame(observation, gradients) for observation, gradients in sample.run_sample())
+    return tuple(frame for observation, gradients in sample.run_sample() for frame in _pair(observation, gradients))
 
 
 @functools.cache
@@ -46,24 +46,22 @@ def _packed() -> bytes:
     return for_judge(_TASK)
 
 
-def _frame(observation: Frame, gradients: Frame) -> Frame:
-    body = {
-        "again": False,
-        "observation": observation.body,
-        "observation_bytes": len(observation.tensors),
-        "gradients": gradients.body,
-    }
-    return Frame(FrameType.TRIAL_OBSERVATION, body, observation.tensors + gradients.tensors)
+def _pair(observation: Frame, gradients: Frame) -> tuple[Frame, Frame]:
+    made = {"again": False, "observation": observation.body}
+    return (
+        Frame(FrameType.TRIAL_OBSERVATION, made, observation.tensors),
+        Frame(FrameType.TRIAL_GRADIENTS, {"gradients": gradients.body}, gradients.tensors),
+    )
 
 
 def run_sample() -> dict[str, object]:
     """Judge the sample; what is said of it."""
-    frames = _frames()
+    frames = iter(_frames())
     with sample.untouched():
         judge = Judge(CompiledExercise.unpacked(_packed()))
         judge.begin(sample.SOURCE)
         for draw in sample.DRAWS:
             judge.prepare(TrialRequest(draw, sample.SEED))
-        for frame in frames:
-            judge.take(frame)
-        return judge.outcome()
+        for observation in frames:
+            judge.take(sample.arrived(observation), lambda: sample.arrived(next(frames)))
+        return sample.arrived(Frame(FrameType.OUTCOME, judge.outcome())).body

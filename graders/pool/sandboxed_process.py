@@ -129,7 +129,11 @@ class SandboxedProcess:
 
     def send(self, request: Frame, *, deadline: float) -> None:
         """Send a frame without waiting for an answer. Raises Ended."""
-        self._push(memoryview(request.encode()), deadline)
+        self.send_encoded(request.encode(), deadline=deadline)
+
+    def send_encoded(self, request: bytes, *, deadline: float) -> None:
+        """The same with a frame that is encoded already. Raises Ended."""
+        self._push(memoryview(request), deadline)
 
     def _push(self, rest: memoryview, deadline: float) -> None:
         room = select.poll()

@@ -2,7 +2,7 @@
 Leading a student's run through its trials, from the trusted parent's side.
 
 The run has its job when this begins. Each trial is three steps, each with the time limit to itself: the student's
-code, the author's probe, the gradients. What is handed over goes on to the judge trial by trial.
+code, the author's probe, the gradients. What is handed over goes on to the judge piece by piece.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from graders.reporting.plain_text import shown
 from graders.task import MAX_SOURCE_BYTES
 from graders.trials import TrialRequest
 
-_AT_ONCE_BYTES = JUDGE_PIPE_BYTES // 4
+_AT_ONCE_BYTES = JUDGE_PIPE_BYTES * 3 // 4  # in all, of a pipe that is filled by the page
 _MORE_STEPS = 3  # the probe; and where that needs a graph that is gone, the student's code and the probe once more
 _NET_TIMES = 12  # of the limit by the clock: past what `TimeLimit` allows
 
@@ -52,16 +52,16 @@ class TrialFrames:
     gradients: Frame | None
     again: bool = False  # was it the same trial once more, with other numbers in the tables?
 
-    def frame(self) -> Frame:
-        """As the judge is told of it."""
-        body = {
-            "again": self.again,
-            "observation": self.observation.body,
-            "observation_bytes": len(self.observation.tensors),
-            "gradients": self.gradients.body if self.gradients else None,
-        }
-        tensors = self.observation.tensors + (self.gradients.tensors if self.gradients else b"")
-        return Frame(FrameType.TRIAL_OBSERVATION, body, tensors)
+    def for_judge(self) -> tuple[Frame, Frame]:
+        """As the judge is told of it: the observation, and the gradients or that they will not come."""
+        made = Frame(
+            FrameType.TRIAL_OBSERVATION,
+            {"again": self.again, "observation": self.observation.body},
+            self.observation.tensors,
+        )
+        found = self.gradients
+        body = {"gradients": None if found is None else found.body}
+        return made, Frame(FrameType.TRIAL_GRADIENTS, body, b"" if found is None else found.tensors)
 
 
 @dataclass
@@ -69,8 +69,9 @@ class SessionResult:
     """
     What a student's run hands over, on its way to the judge, and how the run ended.
 
-    Small observations are passed on at once, so that judging goes on beside the run; from the first that might not fit
-    into the pipe on, all wait until the run is over, so that a slow judge never costs a student time.
+    It is passed on at once, an observation before its gradients are there, so that judging goes on beside the run; from
+    the first piece on that might not fit into the pipe, were nothing read from it, all wait until the run is over, so
+    that a slow judge never costs a student time.
     """
 
     judge: SandboxedProcess | None = None
@@ -78,16 +79,33 @@ class SessionResult:
     trials: list[list[TrialFrames]] = field(default_factory=list)
     ended: Ended | None = None
     trial: int = 0  # the one at which it ended; 0 is the lesson's
-    waiting: list[Frame] = field(default_factory=list)
+    waiting: list[bytes] = field(default_factory=list)  # frames, encoded
+    _at_once_bytes: int = _AT_ONCE_BYTES  # may still be passed on while the run goes on
+
+    def observe(self, observation: Frame) -> None:
+        """One trial's code has come to its end; `complete` is to follow."""
+        self._pass_on(TrialFrames(observation, None).for_judge()[0])
 
     def complete(self, observed: TrialFrames) -> None:
-        """One trial is done, or as far as it came."""
+        """The trial that was observed last is done, or as far as it came."""
+        self.trials.append([observed])
+        self._pass_on(observed.for_judge()[1])
+
+    def add(self, observed: TrialFrames) -> None:
+        """One trial, all of it: most often the same once more."""
         if observed.again:
             self.trials[-1].append(observed)
         else:
             self.trials.append([observed])
-        self.waiting.append(observed.frame())
-        if self.judge is not None and len(self.waiting) == 1 and len(self.waiting[0].tensors) < _AT_ONCE_BYTES:
+        for frame in observed.for_judge():
+            self._pass_on(frame)
+
+    def _pass_on(self, frame: Frame) -> None:
+        if self.judge is None:
+            return
+        self.waiting.append(frame.encode())
+        self._at_once_bytes -= len(self.waiting[-1])
+        if self._at_once_bytes >= 0:
             self.hurry()
 
     def hurry(self) -> None:
@@ -95,7 +113,7 @@ class SessionResult:
         assert self.judge is not None  # noqa: S101  only called where there is one
         try:
             for frame in self.waiting if self.failed is None else []:
-                self.judge.send(frame, deadline=time.monotonic() + JUDGE_TIME_S)
+                self.judge.send_encoded(frame, deadline=time.monotonic() + JUDGE_TIME_S)
         except Ended as ended:
             self.failed = JudgingFailed.by(ended, "took no more observations")
         self.waiting.clear()
@@ -139,27 +157,28 @@ def converse(
 
 def _observe(session: "_Session", trial: TrialRequest, result: SessionResult, *, following: list[TrialRequest]) -> None:
     """
-    Lead a run through the trial that is under way, and set it on to the next.
+    Lead a run through the trial that is under way; it goes on to the next one by itself.
 
-    What was handed over is looked at while the run goes on with what comes next: whoever forges learns a seed from
-    that, and is refused all the same. Raises Ended.
+    What was handed over is looked at while the run goes on with what comes next: whoever forges learns a seed and a
+    draw from that, and is refused all the same. Raises Ended.
     """
     observation = session.observation()
-    session.ask(trial)
+    session.ask(trial, following)
     session.check_observation(observation)
+    result.observe(observation)
     try:
         gradients = session.gradients()
         is_blind = gradients.body.get("again") is True
-        if not is_blind:
-            session.begin(following)
+        if is_blind or following:
+            session.begin_step()
         session.check_gradients(gradients)
     except Ended:
         result.complete(TrialFrames(observation, None))
         raise
     result.complete(TrialFrames(observation, gradients))
     if is_blind:
-        result.complete(session.again())
-        session.begin(following)
+        result.add(session.again())
+        session.begin_step()
 
 
 class _Session:
@@ -173,16 +192,16 @@ class _Session:
         self._process, self._output, self._schema = process, output, payload.schema
         self._probes, self._limit_s = bool(payload.task.probe), payload.task.limits.wall_time_s
         self._time = TimeLimit(process, self._limit_s)
-        self._deadline = self._step()
+        self.begin_step()
         self._ended: Ended | None = None
         self._loop: Loop | None = None  # told once, on the lesson's data
         self._shown: PrintedOutput | None = output  # what the lesson's trial prints; of the others nothing is
         process.check_time = self._time.check
 
-    def begin(self, trials: list[TrialRequest]) -> None:
-        """Set the run on to the next trial, if there is one."""
-        for trial in trials:
-            self._send(FrameType.TRIAL, {"trial": data(trial)})
+    def begin_step(self) -> None:
+        """From now on the next step is measured: it begins when the frame that the one before ends with is here."""
+        self._time.begin_step()
+        self._deadline = time.monotonic() + _NET_TIMES * self._limit_s
 
     def observation(self) -> Frame:
         """What the trial that is under way made, of whatever form. Raises Ended."""
@@ -194,7 +213,7 @@ class _Session:
         made = self._listen(shown)
         for _ in range(_MORE_STEPS if self._probes else 0):
             if made.type is FrameType.PROBING:
-                self._deadline = self._step()
+                self.begin_step()
                 made = self._listen(shown)
         self._output.check()
         return _expect(made, FrameType.OBSERVATION)
@@ -204,9 +223,14 @@ class _Session:
         with _honest():
             self._schema.check_observation(made)
 
-    def ask(self, trial: TrialRequest) -> None:
-        """Have the gradients taken for the trial's random cotangent."""
-        self._send(FrameType.PROBE, {"seed": trial.seed})
+    def ask(self, trial: TrialRequest, following: list[TrialRequest]) -> None:
+        """Have the gradients taken for the trial's random cotangent, and then the next trial begun, if there is one."""
+        self.begin_step()
+        body = {"seed": trial.seed, "trial": data(following[0]) if following else None}
+        try:
+            self._process.send(Frame(FrameType.PROBE, body), deadline=self._deadline)
+        except Ended as ended:
+            self._ended = ended
 
     def gradients(self) -> Frame:
         """What they are, of whatever form. Raises Ended."""
@@ -219,21 +243,13 @@ class _Session:
 
     def again(self) -> TrialFrames:
         """The same trial with other numbers in the tables. Raises Ended."""
-        self._deadline = self._step()
         observation = self._receive_observation(None)
         with _honest():
             self._schema.check_observation(observation, again=True)
-        self._deadline = self._step()
+        self.begin_step()
         found = self.gradients()
         self.check_gradients(found, again=True)
         return TrialFrames(observation, found, again=True)
-
-    def _send(self, kind: FrameType, body: dict[str, Any]) -> None:
-        self._deadline = self._step()
-        try:
-            self._process.send(Frame(kind, body), deadline=self._deadline)
-        except Ended as ended:
-            self._ended = ended
 
     def _listen(self, shown: PrintedOutput | None) -> Frame:
         if self._ended is not None:
@@ -247,10 +263,6 @@ class _Session:
             ended.loop = self._loop
             raise
         return frame
-
-    def _step(self) -> float:
-        self._time.begin_step()
-        return time.monotonic() + _NET_TIMES * self._limit_s
 
 
 @contextlib.contextmanager

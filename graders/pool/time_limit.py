@@ -21,7 +21,7 @@ import time
 from graders.pool.sandboxed_process import SandboxedProcess
 from graders.protocol.ending import Ended
 
-_WAITING_TIMES = 1.75
+WAITING_TIMES = 1.75
 _CLOCK_TIMES = 10
 _PROCESS_CLOCK = 2  # of the kernel's clocks of a process, the one of the scheduler
 
@@ -54,7 +54,7 @@ class TimeLimit:
         computed_s = self._computing_s() - self._computed_s
         if computed_s >= self._limit_s:
             raise Ended("time")
-        if by_clock_s - (self._starving_s() - self._starved_s) - computed_s >= self._limit_s * _WAITING_TIMES:
+        if by_clock_s - (self._starving_s() - self._starved_s) - computed_s >= self._limit_s * WAITING_TIMES:
             raise Ended("waiting")
         if by_clock_s >= self._limit_s * _CLOCK_TIMES:
             raise Ended("starved")

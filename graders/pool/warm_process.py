@@ -15,7 +15,7 @@ from graders.faults import MachineFault
 from graders.pool.sandboxed_process import Pipes, ResourceBounds, SandboxedProcess, process_id
 from graders.protocol.fork_request import ForkRequest
 from graders.reporting import plain_text
-from graders.sandbox import bubblewrap, libraries, policy
+from graders.sandbox import bubblewrap, libraries, seccomp_list
 from graders.sandbox.disk import CountedFolder, Disk, SizedDisk
 
 _START_TIME_S = 60.0  # importing torch on a slow machine
@@ -52,7 +52,7 @@ def _command(role: str, socket_: int, scratch: Path, *, namespaces: bool, unsafe
 def _programs(*, unsafe: bool) -> dict[str, str]:
     """The lists of system calls, for its first message. Raises OSError."""
     try:
-        kinds = {"strict": policy.compile_filter(), "forking": policy.compile_filter(forks=True)}
+        kinds = {"strict": seccomp_list.compile_filter(), "forking": seccomp_list.compile_filter(forks=True)}
     except OSError:
         if not unsafe:
             raise

@@ -29,10 +29,10 @@ class FrameType(IntEnum):
     JOB = 1  # parent -> run: what to do
     READY = 8  # run -> parent: walls are up, starting code has run; what happens from now on is the student's
     OBSERVATION = 2  # student -> parent: what one trial made
-    PROBE = 3  # parent -> student: seed of the random cotangent
+    PROBE = 3  # parent -> student: seed of the random cotangent, and the trial after this one
     GRADIENTS = 4  # student -> parent: what the cotangent gave
-    TRIAL = 5  # parent -> student: the next trial
-    TRIAL_OBSERVATION = 6  # parent -> judge: what the student's process handed over for one trial
+    TRIAL_OBSERVATION = 6  # parent -> judge: what one trial made, while its gradients are still to come
+    TRIAL_GRADIENTS = 15  # parent -> judge: they are here, or will not come
     OUTCOME = 7  # judge -> parent
     END = 9  # parent -> judge: no more observations come
     COMPILE = 10  # parent -> judge: compile this exercise's texts, instead of a job

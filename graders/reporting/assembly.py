@@ -17,7 +17,8 @@ from graders.protocol.ending import Ended, PrintedOutput
 from graders.protocol.observation_schema import MAX_AXES, MAX_SIZE
 from graders.report import CheckResult, CheckStatus, Misconception, Report, StudentError, TensorShape, Timing, Verdict
 from graders.reporting.plain_text import plain, shown
-from graders.reporting.verdicts import loop_sentence, sentence, verdict_of
+from graders.reporting.verdicts import verdict_of
+from graders.reporting.vocabulary import loop_sentence, not_looked_at, sentence
 from graders.task import Task
 
 MAX_MESSAGE_CHARS = 1000
@@ -62,7 +63,7 @@ class Execution:
     trial: int = 0  # the one at which it ended; 0 is the lesson's
 
 
-def read_outcome(task: Task, outcome: dict[str, Any]) -> JudgeOutcome:
+def read_outcome(task: Task, outcome: dict[str, object]) -> JudgeOutcome:
     """Read a judge's outcome. Raises OutcomeRefused."""
     if outcome.get("refused") is True:
         return JudgeOutcome(refused=True)
@@ -115,7 +116,7 @@ def judged(task: Task, run: Execution, found: JudgeOutcome, *, seed: str) -> Rep
     )
 
 
-def unjudged(task: Task, run: Execution, fault: dict[str, Any] | None) -> Report:
+def unjudged(task: Task, run: Execution, fault: dict[str, object] | None) -> Report:
     """The report on a run that is not judged. `fault` is the student's own word, without a judge's explanation."""
     error = _own_error(fault) if fault is not None else None
     memory = fault is not None and fault["memory"] is True
@@ -217,12 +218,14 @@ def _cut(words: str, most_chars: int) -> str:
     return words if len(words) <= most_chars else words[: most_chars - 1] + _ELLIPSIS
 
 
-def _typed(kind: type[_Part], raw: dict[str, Any]) -> _Part:
+def _typed(kind: type[_Part], raw: object) -> _Part:
     """Part of a report, each field of the kind that it says. Raises AttributeError, KeyError, TypeError, ValueError."""
+    if not isinstance(raw, dict):
+        raise TypeError("an object was expected")
     return kind(**{name: _read(name, value) for name, value in raw.items()})
 
 
-def _author_fault(raw: dict[str, Any]) -> AuthorFault:
+def _author_fault(raw: object) -> AuthorFault:
     fault = _typed(AuthorFault, raw)
     return AuthorFault(_cut(fault.text, MAX_MESSAGE_CHARS), _cut(fault.told, MAX_MESSAGE_CHARS))
 
@@ -272,7 +275,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def _untried(task: Task, verdict: Verdict, loop: str) -> list[CheckResult]:
-    why = f"Not looked at: the run ended ({verdict.value.replace('_', ' ')}) before there was anything to look at."
+    why = not_looked_at(verdict)
     messages = [f"{loop}{why}", *[why] * (len(task.checks) - 1)]
     return [
         CheckResult(check.id, check.title, CheckStatus.NOT_RUN, message)
@@ -280,8 +283,8 @@ def _untried(task: Task, verdict: Verdict, loop: str) -> list[CheckResult]:
     ]
 
 
-def _own_error(fault: dict[str, Any]) -> StudentError:
-    return StudentError(plain(fault["type"]), plain(fault["message"]), fault["line"], explanation="")
+def _own_error(fault: dict[str, object]) -> StudentError:
+    return StudentError(_word(fault["type"]), _word(fault["message"]), _line(fault["line"]), explanation="")
 
 
 def text(output: PrintedOutput) -> str:

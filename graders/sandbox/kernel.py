@@ -12,7 +12,6 @@ PR_SET_DUMPABLE = 4
 PR_SET_KEEPCAPS = 8
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
-PR_GET_NO_NEW_PRIVS = 39
 
 
 def prctl(option: int, second: int = 0, third: int = 0) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graders.sandbox import disk, identity, kernel, landlock, libraries, limits, privileges, syscalls
+from graders.sandbox import disk, identity, kernel, landlock, libraries, limits, privileges, seccomp
 
 # torch prints a line at its first operation if it cannot read what the processor can do
 _PROCESSOR_INFO = ("/proc/cpuinfo", "/sys/devices/system/cpu")
@@ -89,13 +89,13 @@ class SandboxLayers:
             landlock.restrict(ruleset)
         program = self.programs[1] if forks else self.programs[0]
         if program is not None:
-            syscalls.load(program)
+            seccomp.load(program)
 
     def confine(self) -> None:
         """The last wall, for a fork of a process that stands behind all the others. Raises OSError."""
         program = self.programs[0]
         if program is not None:
-            syscalls.load(program)
+            seccomp.load(program)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,3 @@ def die_with_parent(parent: int) -> None:
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
-
-
-def hold() -> bool:
-    """Is the wall up in this process?"""
-    return kernel.prctl(kernel.PR_GET_NO_NEW_PRIVS) == 1

@@ -4,14 +4,13 @@ Which line a program is at, looked at now and then by the process's own clock, a
 Where memory is used up so far that Python cannot even make a traceback, the line that was seen last is the only one.
 """
 
+import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, looked up in Python
 import ast
 import contextlib
-import signal
 import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from graders.protocol.observation_schema import MAX_LOOP_NAMES, MAX_NAME_CHARS
 from graders.student.main_module import FILE
@@ -21,7 +20,7 @@ _EVERY_S = 0.05  # of computing; a program that takes less is never looked at
 _PLAIN = (int, float, bool, str)
 _LEAVES = (ast.Break, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-Loop = dict[str, Any]  # as `observation_schema.check_loop` wants it
+Loop = dict[str, object]  # as `observation_schema.check_loop` wants it
 
 
 @dataclass
@@ -55,16 +54,16 @@ def watched(time_s: float, tree: Callable[[], ast.Module], tell: Callable[[Loop]
                     tell(found)
 
     try:
-        before = signal.signal(signal.SIGPROF, look)
+        before = _signal.signal(_signal.SIGPROF, look)
     except ValueError:  # not the main thread
         yield seen
         return
-    signal.setitimer(signal.ITIMER_PROF, _EVERY_S, _EVERY_S)
+    _signal.setitimer(_signal.ITIMER_PROF, _EVERY_S, _EVERY_S)
     try:
         yield seen
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before or signal.SIG_DFL)
+        _signal.setitimer(_signal.ITIMER_PROF, 0)
+        _signal.signal(_signal.SIGPROF, before or _signal.SIG_DFL)
 
 
 def _own_line(frame: types.FrameType | None) -> int | None:

@@ -36,7 +36,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; str.splitlines 
 _MESSAGE_CHARS = 2000
 _LINE_CHARS = 200
 Fault = dict[str, Any]
-Exit = dict[str, Any]  # line and text of the statement that ended the code early
+Exit = dict[str, object]  # line and text of the statement that ended the code early
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ProgramResult:
     probed: dict[str, Fault]  # by the name that a line of the probe was to make
     printed: str
     exited: Exit | None = None  # the `exit()` at which the student's code ended
-    values: dict[str, Any] | None = None  # what the outputs are taken from, if not the student's names
+    values: dict[str, object] | None = None  # what the outputs are taken from, if not the student's names
     calls: tuple[str, ...] = ()  # operations that ran, where they were asked for
 
 
@@ -92,7 +92,7 @@ class Program:
         """The program as it is run: as written. Raises whatever `compile` does."""
         return compile(source, FILE, "exec")
 
-    def run(self, names: dict[str, Any], *, shown_bytes: int = 0) -> Fault | None:
+    def run(self, names: dict[str, object], *, shown_bytes: int = 0) -> Fault | None:
         """
         Execute in `names`; how it failed, or None. `SystemExit` ends a program, it is not a fault.
 

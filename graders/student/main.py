@@ -66,6 +66,7 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     job = frames.receive(inlet)
 
     def ready() -> None:
+        gc.freeze()  # what is there by now stays: looking for cycles in the student's time need not go through it
         frames.send(outlet, Frame(FrameType.READY, {}))
         _UNDERWAY.append(True)
 
@@ -81,13 +82,14 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     while trial is not None:
         frames.send(outlet, run.execute(trial))
         run.look_for_blind()
-        probe = frames.receive(inlet)
-        frames.send(outlet, run.gradients(probe.body["seed"]))
+        probe = frames.receive(inlet).body
+        frames.send(outlet, run.gradients(probe["seed"]))
         if run.is_blind:
-            frames.send(outlet, run.again(probe.body["seed"]))
-            frames.send(outlet, run.gradients_again(probe.body["seed"]))
+            frames.send(outlet, run.again(probe["seed"]))
+            frames.send(outlet, run.gradients_again(probe["seed"]))
         run.rest()
-        trial = frames.receive(inlet).body.get("trial")
+        trial = probe["trial"]
+    frames.receive(inlet)  # nothing comes: the parent ends a run that has done its job
 
 
 def _program(job: dict[str, Any], outlet: int) -> Callable[[], execution.Program]:

@@ -9,12 +9,11 @@ that code runs in are those of a module that stands in `sys.modules`, until the 
 import builtins
 import sys
 import types
-from typing import Any
 
 FILE = "main.py"  # stands in tracebacks that a student prints; the lines are in `linecache` under this name
 
 
-def fresh(names: dict[str, Any] | None = None) -> dict[str, Any]:
+def fresh(names: dict[str, object] | None = None) -> dict[str, object]:
     """The names of a new `__main__`: with `names` in it, or empty but for what every module has."""
     module = types.ModuleType("__main__")
     made = vars(module)

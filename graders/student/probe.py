@@ -236,7 +236,7 @@ def run(
     return ProgramResult(fault, probed, printed, exited, _looked_at(names, own, probe.targets))
 
 
-def _looked_at(student: Mapping[str, Any], own: Names, targets: frozenset[str]) -> Names:
+def _looked_at(student: Mapping[str, object], own: Names, targets: frozenset[str]) -> Names:
     """What the probe makes is its own or nobody's; all else is the student's."""
     made = {name: own[name] for name in targets if name in own}
     return {name: value for name, value in student.items() if name not in targets} | made

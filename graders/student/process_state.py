@@ -11,6 +11,7 @@ memory for each.
 import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, looked up in Python
 import builtins
 import contextlib
+import ctypes
 import gc
 import logging
 import os
@@ -21,10 +22,20 @@ import warnings
 
 import numpy as np
 import torch
+from numpy.random.mtrand import get_bit_generator, set_bit_generator
 
 _TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
 _SIGNALS = tuple(sorted(_signal.valid_signals()))
 _TENSORS_PRINTED = torch._tensor_str.PRINT_OPTS  # noqa: SLF001  set, but not told, by a function of torch's
+_ENVIRONMENT = os.environ
+# what lies below it: to decode each anew takes longer than all the rest here
+_ENVIRONMENT_BYTES: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001
+_GENERATOR_BYTES = 625 * 4  # of numpy's MT19937: the words, and how many of them are used up
+
+
+def _held(generator: np.random.BitGenerator) -> bytes:
+    """The state of numpy's global generator, as it lies in memory."""
+    return ctypes.string_at(generator.ctypes.state_address, _GENERATOR_BYTES)
 
 
 class ProcessState:
@@ -33,8 +44,10 @@ class ProcessState:
     def __init__(self) -> None:
         """As they are."""
         self._randomness = random.getstate(), torch.get_rng_state(), np.random.get_state()  # noqa: NPY002  the global one
+        self._generator = get_bit_generator()
+        self._generator_bytes = _held(self._generator)
         self._builtins = dict(vars(builtins))
-        self._environment = dict(os.environ)
+        self._environment = dict(_ENVIRONMENT_BYTES)
         self._path, self._recursion_limit = list(sys.path), sys.getrecursionlimit()
         self._stdin = sys.stdin
         self._warnings = list(warnings.filters), warnings.showwarning
@@ -74,9 +87,10 @@ class ProcessState:
     def _restore_tables(self) -> None:
         if vars(builtins) != self._builtins:
             vars(builtins).update(self._builtins)
-        if dict(os.environ) != self._environment:
+        os.environ = _ENVIRONMENT  # noqa: B003  the object, should another have been put in its place
+        if self._environment != _ENVIRONMENT_BYTES:
             os.environ.clear()
-            os.environ.update(self._environment)
+            os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in self._environment.items()})
 
     def _restore_messages(self) -> None:
         warnings.resetwarnings()  # says that what was worked out from the filters is out of date
@@ -97,7 +111,10 @@ class ProcessState:
                 _signal.signal(number, handler)
 
     def _restore_numbers(self) -> None:
-        np.random.set_state(self._randomness[2])  # noqa: NPY002
+        if get_bit_generator() is not self._generator:
+            set_bit_generator(self._generator)
+        if _held(self._generator) != self._generator_bytes:  # to set it takes as long as all the rest here
+            np.random.set_state(self._randomness[2])  # noqa: NPY002
         np.seterr(**self._numpy_errors)
         if np.get_printoptions() != self._arrays_printed:
             np.set_printoptions(**self._arrays_printed)

@@ -7,15 +7,19 @@ each first use costs microseconds, thousands of times.
 """
 
 import contextlib
+import functools
 import linecache
 import sys
 from collections.abc import Iterator
 
 import torch
 
-from graders.protocol.frames import Frame
+from graders.code_cache import CodeCache
+from graders.protocol.frames import HEADER, Frame, FrameType, decode_body, read_header
+from graders.starting_code import Setup
 from graders.student.execution import Program
 from graders.student.main_module import FILE
+from graders.student.probe import Probe
 from graders.student.session import StudentSession
 from graders.task import StudentPart
 
@@ -74,12 +78,37 @@ def run_sample() -> list[tuple[Frame, Frame]]:
 
 def _run_sample(draw: int | None) -> tuple[Frame, Frame]:
     # each a first trial: from the second on a run is silenced, which cannot be undone
-    run = StudentSession(STUDENT_PART, lambda: Program(SOURCE), ready=lambda: None, folders=False)
-    observation = run.execute({"draw": draw})
+    job = arrived(Frame(FrameType.JOB, {**STUDENT_PART.to_json(), "trial": {"draw": draw}}, _compiled()))
+    part = StudentPart.from_json(job.body)
+    run = StudentSession(
+        part,
+        lambda: Program(SOURCE, time_s=part.wall_time_s),
+        ready=lambda: None,
+        folders=False,
+        code_cache=CodeCache(job.tensors),
+    )
+    observation = run.execute(job.body["trial"])
     run.look_for_blind()
-    found = observation, run.gradients(SEED)
+    found = run.gradients(SEED)
     run.rest()
-    return found
+    return arrived(observation), arrived(found)
+
+
+@functools.cache
+def _compiled() -> bytes:
+    """The sample's starting code, as an exercise's is handed over."""
+    code_cache = CodeCache()
+    Setup(STUDENT_PART.setup, STUDENT_PART.require, code_cache).open(frozenset(STUDENT_PART.params))
+    Probe(STUDENT_PART.probe, code_cache)
+    return code_cache.pack()
+
+
+def arrived(frame: Frame) -> Frame:
+    """The same after its way through a pipe."""
+    raw = frame.encode()
+    kind, json_bytes, _ = read_header(raw[: HEADER.size])
+    end = HEADER.size + json_bytes
+    return Frame(kind, decode_body(raw[HEADER.size : end]), raw[end:])
 
 
 @contextlib.contextmanager

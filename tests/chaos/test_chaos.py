@@ -25,7 +25,7 @@ def test_nothing_is_lost_in_a_rolling_restart() -> None:
 
 def trial(*options: str) -> str:
     """Run the script, and return what it printed, if all was well."""
-    script = [sys.executable, str(ROOT / "benchmarks" / "chaos.py"), *options]
+    script = [sys.executable, "-m", "tools.chaos", *options]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
     return done.stdout

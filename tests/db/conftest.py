@@ -24,7 +24,7 @@ Submit = Callable[..., Submission]
 
 
 @dataclass
-class Watch:
+class MovableClock:
     """A clock that only moves when told to."""
 
     now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
@@ -40,13 +40,13 @@ class Watch:
 
 
 @pytest.fixture
-def watch() -> Watch:
+def watch() -> MovableClock:
     """Return a clock that the test moves."""
-    return Watch()
+    return MovableClock()
 
 
 @pytest.fixture
-def pass_by(watch: Watch, database: Database) -> Callable[[float], None]:
+def pass_by(watch: MovableClock, database: Database) -> Callable[[float], None]:
     """Return a function that lets seconds pass, for procrastinate too, which asks the database for the time."""
 
     def let_pass(seconds: float) -> None:
@@ -64,7 +64,7 @@ OLDER_EVENTS = "UPDATE procrastinate_events SET at = at - make_interval(secs => 
 
 
 @pytest.fixture
-def make_queue(watch: Watch, database: Database) -> Callable[..., GradingQueue]:
+def make_queue(watch: MovableClock, database: Database) -> Callable[..., GradingQueue]:
     """Return a function that makes, on the test's clock, the queue that goes with the database."""
     return partial(LeaseQueue if database.is_sqlite else ProcrastinateQueue, clock=watch)
 

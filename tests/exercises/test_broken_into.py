@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.accuracy import task_of
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.trials import new_seed
+from tools.exercises import task_of
 
 GradeSource = Callable[[str, str], Report]
 ROWS = """

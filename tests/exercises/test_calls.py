@@ -8,11 +8,11 @@ import pytest
 
 from app.authoring import CodeExercise, load_exercise
 from graders.grader import Grader
-from graders.protocol.observation_schema import ObservationRefused, ObservationSchema
 from graders.operations import operation, operations
+from graders.protocol.frames import Frame, FrameType
+from graders.protocol.observation_schema import ObservationRefused, ObservationSchema
 from graders.report import Report
 from graders.task import StudentPart, Task
-from graders.protocol.frames import Frame, FrameType
 
 TEXT = """\
 format: 1
@@ -88,7 +88,8 @@ WAYS = {
     "in a thread": "import threading\nmade = []\n"
     "one = threading.Thread(target=lambda: made.append(torch.softmax(scores, 1)))\none.start()\none.join()\n"
     "shares = made[0]",
-    "on other data only": "shares = torch.softmax(scores, 1) if rows != 3 else scores.exp() / scores.exp().sum(1, True)",
+    "on other data only": "shares = torch.softmax(scores, 1) if rows != 3 else scores.exp() / "
+    "scores.exp().sum(1, True)",
 }
 
 
@@ -102,7 +103,7 @@ def test_operation_is_seen_whatever_it_is_called_by(status: Status, way: str) ->
 
 
 def test_code_that_does_without_passes(status: Status) -> None:
-    """The exponentials, and what the way back through a graph runs, are no softmax; a name in the text is none either."""
+    """The exponentials, and what the way back through a graph runs, are no softmax; nor is a name in the text."""
     by_hand = "shares = scores.exp() / scores.exp().sum(1, True)"
     for source in (by_hand, f"softmax = 'torch.softmax'\n{by_hand}", f"w = scores.clone().requires_grad_()\n{by_hand}"):
         assert status(source)[0] == "passed"

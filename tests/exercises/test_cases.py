@@ -5,11 +5,12 @@ from functools import cache
 
 import pytest
 
-from benchmarks.accuracy import CASES, Case, cases, checks_as_labelled, naming, task_of
 from graders.grader import Grader
 from graders.report import Report, Verdict
 from graders.task import Task
 from graders.trials import new_seed
+from tools.exercises import task_of
+from tools.labelled_cases import CASES, Case, cases, checks_as_labelled, naming
 
 ALL = list(cases())
 GradeCase = Callable[[Case], Report]

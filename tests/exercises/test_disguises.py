@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.authoring import load_code_exercise
-from app.authoring.self_test.disguises import DISGUISES, Disguise
 from app.authoring.exercise import CodeExercise
+from app.authoring.self_test.disguises import DISGUISES, Disguise
 from app.authoring.self_test.runner import variant_source
 from app.settings import ROOT
 from graders.grader import Grader
@@ -105,7 +105,8 @@ def test_start_that_hides_all_and_cannot_be_replaced_is_told(grade: Callable[...
 LEAF = Task(
     exercise="leaf",
     version=1,
-    setup="import torch\nn = 6\ntorch.manual_seed(n)\nweights = torch.rand(4, n)\nv = torch.randn(n, 3, requires_grad=True)",
+    setup="import torch\nn = 6\ntorch.manual_seed(n)\nweights = torch.rand(4, n)\n"
+    "v = torch.randn(n, 3, requires_grad=True)",
     params={"n": {"kind": "integer", "low": 7, "high": 12, "lesson": 6}},
     solution="out = weights @ v",
     outputs=(Output("out", dims=("row", "number")), Output("v", "table", ("column", "number"))),

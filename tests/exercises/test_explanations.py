@@ -17,7 +17,6 @@ import pytest
 from ruamel.yaml import YAML
 
 from app.authoring import load_code_exercise
-from benchmarks.accuracy import cases, task_of
 from graders.grader import Grader
 from graders.judge.feedback.explanations import GENERAL, OWN, RULES, recognised
 from graders.judge.feedback.explanations.rules import Explained
@@ -29,6 +28,8 @@ from graders.student import main_module, observation, probe
 from graders.student.execution import Program
 from graders.task import Task
 from tests.conftest import MAIN_EXERCISE
+from tools.exercises import task_of
+from tools.labelled_cases import cases
 
 PROGRAMS = Path(__file__).parent / "explained"
 MOST_CHARS = 700
@@ -104,13 +105,13 @@ def as_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     """Let the programs write where nobody minds, with nothing to read, and warnings that are warnings."""
     monkeypatch.chdir(tmp_path)
     # A browser that another test of this process keeps open has an event loop under way here; a run has none.
-    under_way = asyncio._get_running_loop()
+    under_way = asyncio._get_running_loop()  # noqa: SLF001  there is no other way
     with open(os.devnull, encoding="utf-8") as nothing, warnings.catch_warnings():  # noqa: PTH123
         monkeypatch.setattr(sys, "stdin", nothing)
         warnings.simplefilter("ignore")
-        asyncio._set_running_loop(None)
+        asyncio._set_running_loop(None)  # noqa: SLF001
         yield
-        asyncio._set_running_loop(under_way)
+        asyncio._set_running_loop(under_way)  # noqa: SLF001
 
 
 @pytest.mark.parametrize("example", [one for one in examples() if not one.walls], ids=named)

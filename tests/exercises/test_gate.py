@@ -1,4 +1,4 @@
-"""The gate for publishing lets good exercises through, and refuses each fault with the sentence that its author needs."""
+"""The gate for publishing lets good exercises through, and refuses each fault with the sentence its author needs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.authoring import CodeExercise, ExerciseFaults, Question, load_exercise
-from app.authoring.self_test import runner
 from app.authoring.self_test import findings as gate
+from app.authoring.self_test import runner
 from app.settings import ROOT
 from graders.grader import Grader
 

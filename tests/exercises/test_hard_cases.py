@@ -37,7 +37,8 @@ RIGHT = {
         "tok = token_emb[x]\npos = pos_emb[torch.arange(block_size)]\n" + SUM
     ),
     "positive tables made and used in one statement": (
-        "def made():\n    a, b = nn.Parameter(torch.rand(vocab_size, n_embd)), nn.Parameter(torch.rand(block_size, n_embd))\n"
+        "def made():\n"
+        "    a, b = nn.Parameter(torch.rand(vocab_size, n_embd)), nn.Parameter(torch.rand(block_size, n_embd))\n"
         "    return a, b, a[x], b[torch.arange(block_size)]\ntoken_emb, pos_emb, tok, pos = made()\n" + SUM
     ),
 }
@@ -69,7 +70,9 @@ WRONG = {
         + "h = torch.tanh(tok + pos)\n"
     ),
     "a batch of one window": (
-        TABLES + "x = x[:1].repeat(batch_size, 1)\n" + STEPS.replace("token_emb(x)", "token_emb(x[0]).expand(*x.shape, -1)")
+        TABLES
+        + "x = x[:1].repeat(batch_size, 1)\n"
+        + STEPS.replace("token_emb(x)", "token_emb(x[0]).expand(*x.shape, -1)")
         + SUM
     ),
     "huge tokens hide the positions": TABLES + "nn.init.normal_(token_emb.weight, std=1e30)\n" + STEPS + "h = tok\n",

@@ -127,7 +127,10 @@ def test_right_value_that_cannot_be_worked_out_fails_nobody(grader: Grader, make
     """Where `accept` asks for a name that waits for an output, the check is not run."""
     report = grader.grade(make().task(1), "largest = x.min()", seed="1")
     assert statuses(report)["largest"] == "not_run"
-    assert statuses(grader.grade(make().task(1), "order = x.argsort()\nlargest = x.min()", seed="1"))["largest"] == "failed"
+    assert (
+        statuses(grader.grade(make().task(1), "order = x.argsort()\nlargest = x.min()", seed="1"))["largest"]
+        == "failed"
+    )
 
 
 def test_students_numbers_are_not_changed_by_the_block(grader: Grader, make: Make) -> None:

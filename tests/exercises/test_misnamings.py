@@ -10,11 +10,11 @@ from app.authoring.exercise import Wrong
 from app.authoring.self_test.runner import SelfTest
 from app.authoring.self_test.slip_catalogue import SLIPS
 from app.settings import ROOT
-from benchmarks.accuracy import CASES, task_of
-from benchmarks.misnamings import code_exercises
 from graders.grader import Grader
 from graders.report import CheckStatus, Report, Verdict
 from graders.trials import new_seed
+from tools.exercises import code_exercises, task_of
+from tools.labelled_cases import CASES
 
 EXERCISES = {one.id: one for one in code_exercises("")}
 REPORTED = {

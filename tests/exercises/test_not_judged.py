@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -99,7 +98,10 @@ def test_line_about_other_data_passes_only_where_other_data_were_judged(said: Ca
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"setup": "import torch\nrows = 3\nx = torch.ones(3, 4)[rows]"}, "starting code raises IndexError on its line 3"),
+        (
+            {"setup": "import torch\nrows = 3\nx = torch.ones(3, 4)[rows]"},
+            "starting code raises IndexError on its line 3",
+        ),
         ({"require": "rows > 40"}, "`require: rows > 40` does not hold for any of"),
     ],
 )

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.accuracy import CASES, task_of
 from graders.grader import Grader
 from graders.report import Report, Verdict
 from graders.task import Check, Limits, Output, Task
 from graders.trials import new_seed
+from tools.exercises import task_of
+from tools.labelled_cases import CASES
 
 REPORTS = CASES / "reports"
 Grade = Callable[..., Report]
@@ -24,7 +25,8 @@ h = tok + pos
 """
 AS_A_PROGRAM = {
     "scripted classes": (
-        "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.inner = nn.Linear(2, 2)\n"
+        "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.inner = nn.Linear(2, 2)\n"
         "    def forward(self, value: torch.Tensor) -> torch.Tensor:\n        return self.inner(value)\n"
         "torch.jit.script(M())(torch.ones(1, 2))\n"
     ),
@@ -272,11 +274,10 @@ def test_function_cannot_reach_the_probe(grade_probed: Callable[[str], Report], 
 
 
 @pytest.mark.parametrize("hanging", ["while True: pass", "__import__('time').sleep(1e6)"])
-def test_line_of_the_probe_that_never_ends_hides_no_other(
-    grade_probed: Callable[[str], Report], hanging: str
-) -> None:
+def test_line_of_the_probe_that_never_ends_hides_no_other(grade_probed: Callable[[str], Report], hanging: str) -> None:
     """The lines before it and after it are judged."""
-    code = f"{ANSWER}\nright = out\ndef out(value):\n    if torch.is_grad_enabled() and value[0] == 2:\n        {hanging}\n"
+    code = f"{ANSWER}\nright = out\ndef out(value):\n"
+    code += f"    if torch.is_grad_enabled() and value[0] == 2:\n        {hanging}\n"
     report = grade_probed(f"{code}    return right(value)\n")
     assert states(report) == {"first": "passed", "slope": "passed", "last": "failed"}
     assert "did not come to its end (line " in said(report)[0]

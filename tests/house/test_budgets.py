@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.settings import ROOT
+from tests.house.parsed import tree_of
 
-FOLDERS = ("app", "graders", "migrations", "benchmarks", "tests")
+FOLDERS = ("app", "graders", "migrations", "benchmarks", "tools", "tests")
 # What students and attackers wrote is kept as it is.
 NOT_OURS = (ROOT / "tests" / "cases", ROOT / "tests" / "attacks")
 FILE_LINES, FILE_MEDIAN = 400, 150
@@ -40,7 +41,7 @@ def named(path: Path) -> str:
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
     """Yield each function of a file, with its number of lines from `def` to the last."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             yield f"{named(path)}:{node.lineno} {node.name}", node.end_lineno - node.lineno + 1
 
@@ -82,7 +83,7 @@ def test_few_functions_are_fragments() -> None:
     """
     count, fragments = 0, []
     for path in product():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = tree_of(path)
         used = Counter(filter(None, map(name_of, ast.walk(tree))))
         called = Counter(name_of(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call))
         for function, length in functions(path):

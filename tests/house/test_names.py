@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.settings import ROOT
+from tests.house.parsed import tree_of
 
 MODULES_IN_A_FOLDER = 15
 PRODUCT = ("app", "graders")
@@ -36,13 +37,6 @@ RETIRED_MODULES = _words("""
     belongings bells briefs claims deeds entering figures held holes insisting ladder letters notices opening orders
     places proof readings rehearsal runs situation standing texts told walls
 """)
-# To be emptied: `app` beside `app/authoring` still has these.
-STILL_TO_GO = _words("""
-    Arrival Bells Finding Found GradingOrder GradingRun Held Ladder Near Opening Order Picture Place Places Proof
-    Taken Ticket Told Walls Wanted Watch Wish arrival belongings facts figures held insist ladder passer_by place
-    places prove readings ring told welcome words
-""")
-STILL_SHARED = frozenset({"Access", "Answer", "Kind", "Opening", "Passage", "Reference", "_Told"})
 
 
 def sources(*folders: str) -> Iterator[Path]:
@@ -61,7 +55,7 @@ def named(path: Path) -> str:
 def definitions() -> Iterator[tuple[Path, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Yield every class and function of the product, with its file."""
     for path in sources(*PRODUCT):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield path, node
 
@@ -69,7 +63,7 @@ def definitions() -> Iterator[tuple[Path, ast.ClassDef | ast.FunctionDef | ast.A
 def test_no_folder_has_too_many_modules() -> None:
     """What stands beside more than fourteen others is looked for and not found."""
     modules: defaultdict[str, int] = defaultdict(int)
-    for path in sources("app", "graders", "tests"):
+    for path in sources("app", "graders", "tools", "tests"):
         modules[named(path.parent)] += path.name != "__init__.py"
     assert {folder: count for folder, count in modules.items() if count > MODULES_IN_A_FOLDER} == {}
 
@@ -79,7 +73,7 @@ def test_every_package_says_what_it_is_for() -> None:
     silent = []
     for path in sources(*PRODUCT):
         package = path.parent / "__init__.py"
-        text = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) if package.exists() else None
+        text = ast.get_docstring(tree_of(package)) if package.exists() else None
         if not text or not re.fullmatch(r"\S[^\n]*[.:]", text.split("\n\n")[0]):
             silent.append(named(path.parent))
     assert sorted(set(silent)) == []
@@ -91,7 +85,7 @@ def test_no_class_name_stands_in_two_files() -> None:
     for path, node in definitions():
         if isinstance(node, ast.ClassDef):
             files[node.name].add(named(path))
-    assert {name: where for name, where in files.items() if len(where) > 1 and name not in STILL_SHARED} == {}
+    assert {name: where for name, where in files.items() if len(where) > 1} == {}
 
 
 def test_retired_words_do_not_come_back() -> None:
@@ -101,8 +95,7 @@ def test_retired_words_do_not_come_back() -> None:
     for path, node in definitions():
         name = node.name.strip("_")
         words = RETIRED_CLASSES if isinstance(node, ast.ClassDef) else RETIRED_FUNCTIONS
-        is_to_go = path.is_relative_to(ROOT / "app") and not path.is_relative_to(ROOT / "app" / "authoring")
-        if name in words and not (is_to_go and name in STILL_TO_GO):
+        if name in words:
             retired.append(f"{named(path)}:{node.lineno} {node.name}")
     assert modules + retired == []
 

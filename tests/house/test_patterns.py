@@ -31,6 +31,7 @@ import pytest
 import app
 import graders
 from app.settings import ROOT
+from tests.house.parsed import tree_of
 
 Pattern = re.Pattern[str] | re.Pattern[bytes]
 
@@ -38,6 +39,8 @@ HALF, WHOLE = 32 * 1024, 64 * 1024
 FIRST_LOOKS = ((24, 0.02), (512, 0.02), (4 * 1024, 0.1))
 """Characters, and seconds that they may take at most: a pattern that is very slow is told before it is measured."""
 LONGEST_S = 0.25
+CLOSER_LOOKS = (8 * 1024, 16 * 1024)
+"""What takes too long for these characters does so for more, and is told before it takes its whole time."""
 TOO_SHORT_TO_MEASURE_S = 0.05
 MOST_GROWTH = 3.0
 MEASURED = 2
@@ -60,7 +63,7 @@ CATEGORIES = {
 }
 MADE_OF_FILES = {
     "app/services/tutor/offline/intents.py",
-    "app/services/tutor/offline/knowledge.py",
+    "app/services/tutor/offline/finding/knowledge.py",
     "graders/judge/feedback/explanations/rules.py",  # of a list of rules, over at most 500 characters
     "graders/judge/feedback/explanations/syntax.py",  # of a table, over one line
 }
@@ -75,7 +78,7 @@ def modules() -> Iterator[ModuleType]:
                 yield importlib.import_module(found.name)
 
 
-def held(value: object, deep: int = 6) -> Iterator[Pattern]:
+def patterns_of(value: object, deep: int = 6) -> Iterator[Pattern]:
     """Yield the patterns in a value: in its items, its fields, and what a cached function without arguments returns."""
     if isinstance(value, re.Pattern):
         yield value
@@ -84,13 +87,15 @@ def held(value: object, deep: int = 6) -> Iterator[Pattern]:
     elif isinstance(value, _lru_cache_wrapper):
         code = getattr(value.__wrapped__, "__code__", None)
         if code is not None and code.co_argcount + code.co_kwonlyargcount == 0:
-            yield from held(value(), deep - 1)
+            yield from patterns_of(value(), deep - 1)
     elif isinstance(value, dict):
-        yield from (one for item in value.items() for one in held(item, deep - 1))
+        yield from (one for item in value.items() for one in patterns_of(item, deep - 1))
     elif isinstance(value, list | tuple | set | frozenset):
-        yield from (one for item in value for one in held(item, deep - 1))
+        yield from (one for item in value for one in patterns_of(item, deep - 1))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        yield from (one for field in dataclasses.fields(value) for one in held(getattr(value, field.name), deep - 1))
+        yield from (
+            one for field in dataclasses.fields(value) for one in patterns_of(getattr(value, field.name), deep - 1)
+        )
 
 
 def of_modules() -> dict[str, Pattern]:
@@ -107,14 +112,14 @@ def of_modules() -> dict[str, Pattern]:
             for name, value in list(attributes.items()):
                 mine = getattr(value, "__module__", module.__name__) in {module.__name__, None}
                 if not name.startswith("__") and (mine or isinstance(value, re.Pattern)):
-                    found |= {f"{owner}.{name} {number}": one for number, one in enumerate(held(value))}
+                    found |= {f"{owner}.{name} {number}": one for number, one in enumerate(patterns_of(value))}
     return found
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
     """Yield each call of `re` in the files of ours, with its place."""
     for path in sorted([*(ROOT / "app").rglob("*.py"), *(ROOT / "graders").rglob("*.py")]):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=use)) if use in USES:
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", node
@@ -265,6 +270,9 @@ def fault(pattern: Pattern) -> str:
             if took[pair] > most_s:
                 return f"{pair!r} of {size} takes {took[pair]:.3f} s"
     for pair in sorted(pairs, key=lambda one: -took[one])[:MEASURED]:
+        for size in CLOSER_LOOKS:
+            if (once := seconds(pattern, said(pair, size))) > LONGEST_S:
+                return f"{pair!r} of {size} takes {once:.3f} s"
         half, whole = (seconds(pattern, said(pair, size), times=4) for size in (HALF, WHOLE))
         if whole > LONGEST_S or (whole > TOO_SHORT_TO_MEASURE_S and whole > MOST_GROWTH * half):
             return f"{pair!r} takes {half:.3f} s for {HALF} and {whole:.3f} s for {WHOLE} characters"

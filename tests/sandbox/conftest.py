@@ -1,5 +1,6 @@
 """What the tests of the walls share: running hostile code, and seeing that the next submission passes."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from graders.grader import Grader
 from graders.report import Report, Verdict
 from graders.task import Task
+from graders.trials import new_seed
 
 REFUSALS = {"PermissionError", "OSError", "BlockingIOError", "FileNotFoundError", "RuntimeError", "gaierror"}
 
@@ -19,6 +21,24 @@ def run(grader: Grader, task: Task) -> Callable[[str], Report]:
         return grader.execute(task, code)
 
     return ran
+
+
+@pytest.fixture(scope="session")
+def hasty(task: Task) -> Task:
+    """Return the main exercise with a second of computing, for what never ends: it does so in one as in four."""
+    return dataclasses.replace(task, exercise="hasty", limits=dataclasses.replace(task.limits, wall_time_s=1.0))
+
+
+@pytest.fixture
+def run_hastily(grader: Grader, hasty: Task) -> Callable[[str], Report]:
+    """Give `run`, for what never ends."""
+    return lambda code: grader.execute(hasty, code)
+
+
+@pytest.fixture
+def grade_hastily(grader: Grader, hasty: Task) -> Callable[[str], Report]:
+    """Give `grade`, for what never ends."""
+    return lambda source: grader.grade(hasty, source, seed=new_seed())
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ STOPPED_WITHOUT_NAMESPACES = {
     "a038": "first pid namespace",  # its own safety catch, for services that do not refuse signals
     "a110": "Permission denied: '/proc'",  # it looks for traces there, and Landlock refuses even that
 }
+NEVER_ENDS = ["timeout", "killed"]
 WORDS = {"time_limit": "timeout", "memory_limit": "memory", "crashed": "killed"}
 
 
@@ -43,11 +44,14 @@ def source(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("a*.py")), ids=lambda path: path.stem)
-def test_an_attack_is_held(grade: Callable[..., Report], grader: Grader, path: Path) -> None:
+def test_an_attack_is_held(
+    grade: Callable[..., Report], grade_hastily: Callable[[str], Report], grader: Grader, path: Path
+) -> None:
     """The verdict is one of those expected, nothing that must stay hidden is told, and the next submission passes."""
     expected = header(path)["expect"]
     try:
-        report = grade(checked_source(source(path).decode()))
+        never_ends = expected.get("verdict_any") == NEVER_ENDS
+        report = (grade_hastily if never_ends else grade)(checked_source(source(path).decode()))
     except (UnicodeDecodeError, SourceRefused):
         assert "rejected" in expected.get("verdict_any", ["rejected"])
         return

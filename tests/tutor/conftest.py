@@ -9,9 +9,11 @@ import pytest
 from app.clients.tutor import Exchange, Passage, Piece, TutorContext
 from app.clients.tutor.hosted import HostedEngine, Timeouts
 from app.db import Database
-from benchmarks.tutor import imported
+from graders.report import CheckResult, CheckStatus, Misconception, TensorShape
+from tests.reports import report_with
 from tests.tutor.asking import QUICK, Finish, MakeContext, endpoint
 from tests.tutor.provider import Provider
+from tools.tutor_questions import imported
 
 CONTEXT = TutorContext(
     question="Why is pos [8, 32] and not [32, 8, 32]?",
@@ -24,14 +26,12 @@ CONTEXT = TutorContext(
     hints=("A table does not know what its rows stand for.",),
     hints_left=2,
     source="tok = token_emb(x)\n",
-    report={
-        "verdict": "failed",
-        "checks": [{"id": "pos", "title": "`pos` holds the rows", "status": "failed", "message": "One axis too many."}],
-        "misconception": {"tag": "mix-up", "message": "You look up `x` in the position table."},
-        "error": None,
-        "output": "printed by the student\n",
-        "tensors": [{"name": "pos", "shape": [8, 31], "expected_shape": [8, 32]}],
-    },
+    report=report_with(
+        checks=(CheckResult("pos", "`pos` holds the rows", CheckStatus.FAILED, "One axis too many."),),
+        misconception=Misconception("mix-up", "You look up `x` in the position table."),
+        output="printed by the student\n",
+        tensors=(TensorShape("pos", ("position", "channel"), (8, 31), (8, 32), "torch.float32"),),
+    ),
     lesson_title="From ids to vectors",
     passages=(Passage("Where does a character stand?", "A second table.", "/exercises/x#where"),),
     earlier=(Exchange("What is a table?", "What do you think its rows are?"),),

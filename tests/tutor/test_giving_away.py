@@ -7,8 +7,8 @@ from app.authoring import CodeExercise
 from app.db import Database
 from app.services.tutor.offline.engine import answer_to
 from app.services.tutor.offline.intents import Intent, intent_of
-from benchmarks.giveaways import given_away
-from benchmarks.tutor import FOLDER, context_of, exercise, lessons, situations, text_of, with_passages
+from tools.giveaways import given_away
+from tools.tutor_questions import FOLDER, context_of, exercise, lessons, situations, text_of, with_passages
 
 DEMANDS: list[str] = YAML(typ="safe").load((FOLDER / "demands.yaml").read_text(encoding="utf-8"))
 MAIN = "token-and-position-embeddings"

@@ -6,6 +6,8 @@ import pytest
 
 from app.clients.tutor import Exchange, Passage, TutorContext
 from app.clients.tutor.prompt import messages, most_prompt_tokens
+from graders.report import CheckResult, CheckStatus, Misconception, StudentError, TensorShape, Verdict
+from tests.reports import report_with
 from tests.tutor.asking import Ask, MakeContext
 from tests.tutor.provider import Provider
 
@@ -43,8 +45,8 @@ def test_all_that_may_help_is_told(context: MakeContext) -> None:
 
 def test_error_is_told_with_its_line(context: MakeContext) -> None:
     """Type, words, line, and what it means in plain words."""
-    error = {"type": "IndexError", "message": "index out of range", "line": 4, "explanation": "No such row."}
-    told = parts(last(context(report={"verdict": "error", "error": error})))["what came of it"]
+    error = StudentError("IndexError", "index out of range", 4, "No such row.")
+    told = parts(last(context(report=report_with(verdict=Verdict.ERROR, error=error))))["what came of it"]
     assert "error: IndexError on line 4: index out of range" in told
     assert "No such row." in told
 
@@ -90,7 +92,7 @@ def test_text_of_others_cannot_leave_its_fence(context: MakeContext, field: str)
 
 def test_orders_in_the_code_reach_the_model_as_data_only(ask: Ask, provider: Provider) -> None:
     """They stand in the part for the code or the output, between fences with a number of this request alone."""
-    report = {"verdict": "failed", "output": ORDER}
+    report = report_with(output=ORDER)
     ask(times=2, source=f'"""{ORDER}"""\n', report=report, question="What now?", earlier=())
     nonces = set()
     for asked in provider.asked:
@@ -108,14 +110,13 @@ def test_orders_in_the_code_reach_the_model_as_data_only(ask: Ask, provider: Pro
 def test_every_part_has_a_longest_length(context: MakeContext) -> None:
     """A prompt does not grow with what students write, and what is cut says so."""
     long = "word " * 100_000
-    report = {
-        "verdict": long,
-        "output": long,
-        "checks": [{"id": "a", "message": long}] * 1000,
-        "error": {"message": long, "explanation": long},
-        "misconception": {"message": long},
-        "tensors": [{"name": long}] * 1000,
-    }
+    report = report_with(
+        output=long,
+        checks=(CheckResult("a", long, CheckStatus.FAILED, long),) * 1000,
+        error=StudentError(long, long, None, long),
+        misconception=Misconception(long, long),
+        tensors=(TensorShape(long, (), (), (), long),) * 1000,
+    )
     told = messages(
         context(
             question=long,

@@ -7,7 +7,9 @@ import pytest
 from app.clients.tutor.port import Exchange, Piece, TutorContext
 from app.db import Database
 from app.services.tutor.offline.engine import RetrievalEngine
-from benchmarks.tutor import (
+from graders.grader import Grader
+from tests.conftest import run_apart
+from tools.tutor_questions import (
     FOLDER,
     QUESTIONS,
     Case,
@@ -21,8 +23,6 @@ from benchmarks.tutor import (
     text_of,
     told,
 )
-from graders.grader import Grader
-from tests.conftest import run_apart
 
 MORE = (FOLDER / "more_questions.yaml", FOLDER / "last_questions.yaml")
 ALL = [one for path in (QUESTIONS, *MORE) for one in cases(path)]

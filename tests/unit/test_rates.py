@@ -3,11 +3,11 @@
 import pytest
 from starlette.requests import Request
 
-from app.web.limits.rate_limits import place_of
+from app.web.limits.rate_limits import client_address
 
 
 @pytest.mark.parametrize(
-    ("host", "place"),
+    ("host", "address"),
     [
         ("192.0.2.7", "192.0.2.7"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
@@ -17,6 +17,6 @@ from app.web.limits.rate_limits import place_of
         ("testclient", "testclient"),
     ],
 )
-def test_place_of_ipv6_is_its_network(host: str, place: str) -> None:
+def test_client_address_of_ipv6_is_its_network(host: str, address: str) -> None:
     """Whoever has one IPv6 address has as many as they like, so the network is what counts."""
-    assert place_of(Request({"type": "http", "client": (host, 1), "headers": []})) == place
+    assert client_address(Request({"type": "http", "client": (host, 1), "headers": []})) == address

@@ -11,7 +11,7 @@ from app.worker.slot import Slot, WorkerContext
 from graders.grader import Grader
 
 
-class _Told(Slot):
+class _SlotWithJobs(Slot):
     """A slot that is given its jobs, and tells what it does."""
 
     def __init__(self, jobs: list[str]) -> None:
@@ -35,6 +35,6 @@ class _Told(Slot):
 
 def test_runs_are_forked_ahead_only_when_no_job_waits() -> None:
     """A fork that is made ahead rehearses, which the jobs that wait would pay for."""
-    slot = _Told(["first", "second"])
+    slot = _SlotWithJobs(["first", "second"])
     slot.work()
     assert slot.did == ["first", "second", "forked ahead"]

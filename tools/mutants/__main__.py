@@ -10,6 +10,7 @@ with its reason. Exit code 1: fewer than 90 % are found out, one survives withou
 """
 
 import argparse
+import gc
 import importlib
 import os
 import shutil
@@ -175,6 +176,11 @@ def _import_what_takes_long(names: Iterable[str] = ("torch",)) -> None:
             importlib.import_module(name)
     # A thread would not be there in a fork.
     sys.modules["torch"].set_num_threads(1)
+    # What imports have left behind is cleared away here, or each fork's tests would be blamed for it.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
+    gc.freeze()
 
 
 def _copied(folder: Path) -> Path:

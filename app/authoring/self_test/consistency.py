@@ -110,8 +110,8 @@ def _check_inputs(document: Document, exercise: CodeExercise) -> None:
         if one.name in exercise.params or (one.name in assigned and _is_no_tensor(assigned[one.name])):
             document.fault(
                 location,
-                f"`{one.name}` is no tensor, and inputs are tensors that outputs are computed from. Take it out; a "
-                "number or list that varies stands under `params`.",
+                f"`{one.name}` is no tensor, and inputs are tensors that outputs are computed from. "
+                "Take it out; a number or list that varies stands under `params`.",
             )
         elif one.name not in made:
             document.fault(location, f"The starting code makes no `{one.name}`.")

@@ -33,7 +33,6 @@ class __Raising(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient): raise ValueError('no')
 """
-STARTS, STEPS = tuple(_STARTS), tuple(_STEPS)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """What testing an exercise has brought to light, in an author's terms."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,6 @@ class Tested:
         if finding not in self.findings:
             self.findings.append(finding)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As JSON-able values."""
         return {**asdict(self), "publishable": self.publishable, "mutation_score": round(self.score, 4)}

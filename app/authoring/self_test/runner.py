@@ -216,8 +216,8 @@ class SelfTest:
             if check.other_sizes is None and check.id not in self._exercised:
                 self._find(
                     f"the check “{check.id}”",
-                    "is failed by no wrong variant and no mutant, so it may hold whatever is written; add a wrong "
-                    "variant that it fails, or take it out",
+                    "is failed by no wrong variant and no mutant, so it may hold whatever is written; "
+                    "add a wrong variant that it fails, or take it out",
                 )
 
     def _excuses_used(self) -> None:

@@ -46,8 +46,8 @@ def _look_at_draws(found: Survey, result: Tested) -> None:
     for one, other, size in found.equal_sizes:
         result.find(
             f"the parameters `{one}` and `{other}`",
-            f"are sizes, and can be equal (both {size}), so that code which takes one for the other is right; let them "
-            f"be drawn by `integer`, which keeps them apart, or add to `require: {one} != {other}`",
+            f"are sizes, and can be equal (both {size}), so that code which takes one for the other is right; "
+            f"let them be drawn by `integer`, which keeps them apart, or add to `require: {one} != {other}`",
         )
 
 
@@ -55,12 +55,12 @@ def _look_at_inputs(found: Survey, result: Tested) -> None:
     for name in found.unseeded:
         result.find(
             f"the input `{name}`",
-            "is another one each time the starting code is run, so that no two runs agree on it; seed what it is drawn "
-            "from, for example by `torch.manual_seed(0)`",
+            "is another one each time the starting code is run, so that no two runs agree on it; "
+            "seed what it is drawn from, for example by `torch.manual_seed(0)`",
         )
     for name in found.unvaried:
         result.find(
             f"the input `{name}`",
-            "is the lesson's own in every fresh trial, so that code with its numbers typed in is right; draw it from a "
-            "seed, or let a parameter change it",
+            "is the lesson's own in every fresh trial, so that code with its numbers typed in is right; "
+            "draw it from a seed, or let a parameter change it",
         )

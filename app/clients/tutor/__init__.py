@@ -1,5 +1,25 @@
 """The tutor's engines that are somewhere else, and the port that every engine stands behind."""
 
-from app.clients.tutor.port import EngineFailed, Exchange, Passage, Piece, TutorContext, TutorEngine, Usage
+from app.clients.tutor.port import (
+    Allowance,
+    EngineFailed,
+    Exchange,
+    Outcome,
+    Passage,
+    Piece,
+    TutorContext,
+    TutorEngine,
+    Usage,
+)
 
-__all__ = ["EngineFailed", "Exchange", "Passage", "Piece", "TutorContext", "TutorEngine", "Usage"]
+__all__ = [
+    "Allowance",
+    "EngineFailed",
+    "Exchange",
+    "Outcome",
+    "Passage",
+    "Piece",
+    "TutorContext",
+    "TutorEngine",
+    "Usage",
+]

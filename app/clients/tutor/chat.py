@@ -7,7 +7,7 @@ A chunk of a stream and a whole answer are the same but for one word (`delta`, `
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from app.clients.tutor.port import EngineFailed
 
@@ -64,7 +64,7 @@ def read_chunk(data: str | bytes) -> Chunk:
     return Chunk(tokens=tokens)  # the one with the usage, or one for another answer
 
 
-def _read_choice(choice: dict[str, Any], tokens: int | None) -> Chunk:
+def _read_choice(choice: dict[str, object], tokens: int | None) -> Chunk:
     said = choice.get("delta") or choice.get("message") or {}
     if not isinstance(said, dict):
         raise EngineFailed("malformed")
@@ -89,7 +89,7 @@ def _text(content: object) -> str:
     raise EngineFailed("malformed")
 
 
-def _object(data: str | bytes) -> dict[str, Any]:
+def _object(data: str | bytes) -> dict[str, object]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -18,7 +18,6 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any
 
 import httpx2
 import structlog
@@ -195,7 +194,7 @@ class HostedEngine:
                 await response.aclose()
 
     def _request(self, sent: list[Message]) -> httpx2.Request:
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "model": self._endpoint.model,
             "messages": sent,
             "stream": True,

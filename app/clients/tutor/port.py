@@ -7,7 +7,10 @@ variants and other students' work have no field here, so no engine can tell them
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from enum import StrEnum
+from typing import Protocol
+
+from graders.report import Report
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,31 @@ class Exchange:
 
 
 @dataclass(frozen=True)
+class Allowance:
+    """What an account may still ask, in words that can be said to it."""
+
+    plan: str
+    """The plan's title."""
+    left: int | None
+    """None if there is no limit."""
+    amount: int | None
+    """All that there are; None if there is no limit."""
+    period: str
+    """For how long: `today`, `this month`, or `for good`."""
+    resets_at: str
+    """The day on which there are new ones; empty if never."""
+
+
+class Outcome(StrEnum):
+    """What became of a question. Only an answered one costs a message."""
+
+    ANSWERED = "answered"
+    UNKNOWN = "unknown"  # the tutor said that it does not know
+    ELSEWHERE = "elsewhere"  # it was about something else
+    STAND_IN = "stand_in"  # the hosted model was down, and the offline tutor answered in its place
+
+
+@dataclass(frozen=True)
 class TutorContext:
     """All that an engine is given for one answer. "What the tutor sees" shows the same to the student."""
 
@@ -49,13 +77,15 @@ class TutorContext:
     hints_left: int
     source: str
     """The student's code as it was sent last; empty if nothing was."""
-    report: dict[str, Any] | None
-    """The last report, as the API gives it: verdict, checks, misconception, error, tensors. None if there is none."""
+    report: Report | None
+    """What came of the last check; None if nothing was graded."""
     lesson_title: str
     passages: tuple[Passage, ...]
     """Of the lesson, those that fit the question best, the best first."""
     earlier: tuple[Exchange, ...]
     """The last few, the oldest first."""
+    allowance: Allowance | None = None
+    """What is left of the account's messages; None if that is not known."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +104,8 @@ class Piece:
     sources: tuple[Passage, ...] = ()
     """Which passages the answer rests on."""
     usage: Usage | None = None
+    outcome: Outcome = Outcome.ANSWERED
+    """Said with the last piece."""
 
 
 class EngineFailed(Exception):

@@ -12,9 +12,9 @@ Every part has a longest length, so the whole has one too; what is cut says so.
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Any
 
 from app.clients.tutor.port import TutorContext
+from graders.report import Report
 
 Message = dict[str, str]
 
@@ -139,7 +139,8 @@ def _material(context: TutorContext, fence: _Fence) -> Iterable[str]:
     yield fence.around("hints that the student has opened", hints, _STATEMENT_CHARACTERS)
     source = context.source or "(nothing was sent yet)"
     yield fence.around("the student's code, as it was sent last", source, _SOURCE_CHARACTERS)
-    yield from _report(context.report or {}, fence)
+    if context.report is not None:
+        yield from _report(context.report, fence)
     yield fence.around("the student's question", context.question, QUESTION_CHARACTERS)
 
 
@@ -148,28 +149,21 @@ def _name(text: str) -> str:
     return re.sub(r"[<>\s]+", " ", text)[:200]
 
 
-def _report(report: dict[str, Any], fence: _Fence) -> Iterable[str]:
+def _report(report: Report, fence: _Fence) -> Iterable[str]:
     """Tell what came of the code; the report's texts hold what the student's code has made them say."""
     yield fence.around("what came of it", _findings(report), _STATEMENT_CHARACTERS)
-    yield fence.around("what the code printed", str(report.get("output") or ""), _OUTPUT_CHARACTERS)
+    yield fence.around("what the code printed", report.output, _OUTPUT_CHARACTERS)
 
 
-def _findings(report: dict[str, Any]) -> str:
-    found = [f"verdict: {report['verdict']}"] if report.get("verdict") else []
-    found += [
-        f"check {one.get('id')}: {one.get('status')}. {one.get('title')}. {one.get('message') or ''}"
-        for one in report.get("checks") or []
-    ]
-    misconception, error = report.get("misconception") or {}, report.get("error") or {}
-    if misconception:
-        found.append(f"likely misconception: {misconception.get('message')}")
-    if error:
-        found.append(f"error: {error.get('type')} on line {error.get('line')}: {error.get('message')}")
-        found.append(f"in plain words: {error.get('explanation')}")
-    found += [
-        f"shape of {one.get('name')}: {one.get('shape')}, expected {one.get('expected_shape')}"
-        for one in report.get("tensors") or []
-    ]
+def _findings(report: Report) -> str:
+    found = [f"verdict: {report.verdict}"]
+    found += [f"check {one.id}: {one.status}. {one.title}. {one.message}" for one in report.checks]
+    if report.misconception:
+        found.append(f"likely misconception: {report.misconception.message}")
+    if error := report.error:
+        found.append(f"error: {error.type} on line {error.line}: {error.message}")
+        found.append(f"in plain words: {error.explanation}")
+    found += [f"shape of {one.name}: {list(one.shape)}, expected {list(one.expected_shape)}" for one in report.tensors]
     return _lines(found)
 
 

@@ -1,7 +1,7 @@
 """
 Wakeups on one machine: how its processes wake each other without asking the database in turn.
 
-Theory of operation: whoever waits binds a Unix datagram socket in DATA/bells; whoever has news
+Theory of operation: whoever waits binds a Unix datagram socket in DATA/wakeups; whoever has news
 sends one datagram to every socket there of that kind. One that is lost (a full buffer, another
 machine, a reader that is just starting) costs no more than the time until the waiter looks by
 itself. Sockets left by killed processes refuse connections, and are removed by whoever notices.
@@ -24,7 +24,7 @@ from typing import Self
 
 from app.clients.wakeups.port import Subscriptions
 
-FOLDER = "bells"
+FOLDER = "wakeups"
 """In the data folder. The name is older than this module, and stays: folders that are in use have it."""
 _WORKER, _WEB = "worker-", "web-"
 _MESSAGE_BYTES = 256

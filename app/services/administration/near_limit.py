@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Subquery, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.clock import utc_now
-from app.models import Account, AccountPlan, Grant, LimitOverride, Period, PlanLimit, Role, Rule, UsageCounter
+from app.models import Account, AccountPlan, Grant, LimitOverride, Period, Plan, PlanLimit, Role, Rule, UsageCounter
 from app.services.plans import plans, quotas
 from app.services.plans.plans import PERIOD_WORDS, PeriodWords
 
@@ -23,7 +23,7 @@ class AccountNearLimit:
     account_id: str
     email: str | None
     """None is a guest."""
-    plan: str
+    plan_title: str
     used: int
     """In the period that runs now."""
     amount: int
@@ -48,10 +48,11 @@ def near_limit(session: Session, *, limit: int = 50) -> list[AccountNearLimit]:
     plan_name = func.coalesce(current.c.plan_name, plans.FREE)
     left = case((UsageCounter.used < ceiling, ceiling - UsageCounter.used), else_=0) + func.coalesce(extra.c.left, 0)
     rows = session.execute(
-        select(Account.id, Account.email, plan_name, UsageCounter.used, ceiling, binding, left)
+        select(Account.id, Account.email, Plan.title, UsageCounter.used, ceiling, binding, left)
         .join(UsageCounter, and_(UsageCounter.account_id == Account.id, UsageCounter.rule == Rule.TUTOR_MESSAGES.value))
         .outerjoin(current, current.c.account_id == Account.id)
         .outerjoin(extra, extra.c.account_id == Account.id)
+        .join(Plan, Plan.name == plan_name)
         .outerjoin(PlanLimit, and_(PlanLimit.plan_name == plan_name, PlanLimit.rule == Rule.TUTOR_MESSAGES))
         .outerjoin(
             LimitOverride,
@@ -69,7 +70,9 @@ def near_limit(session: Session, *, limit: int = 50) -> list[AccountNearLimit]:
         .limit(limit)
     )
     return [
-        AccountNearLimit(account_id=key, email=email, plan=plan, used=used, amount=most, period=Period(span), left=rest)
+        AccountNearLimit(
+            account_id=key, email=email, plan_title=plan, used=used, amount=most, period=Period(span), left=rest
+        )
         for key, email, plan, used, most, span, rest in rows
     ]
 

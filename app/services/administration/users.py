@@ -98,7 +98,7 @@ class UserDetail:
         """What is limited, by rule."""
         return {Rule.TUTOR_MESSAGES: self.quota}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return what administrators change: where this is the same, they see the same."""
         return {
             "role": self.account.role.value,
@@ -152,6 +152,7 @@ def locked(session: Session, name: str) -> Account:
 def detail(session: Session, account: Account) -> UserDetail:
     """Return all about an account."""
     usage = usage_of(session, account)
+    submissions, active_at = _activity(session, account.id)
     history = select(AccountPlan).where(AccountPlan.account_id == account.id)
     grants = select(Grant).where(Grant.account_id == account.id)
     return UserDetail(
@@ -162,8 +163,8 @@ def detail(session: Session, account: Account) -> UserDetail:
         overrides=usage.overrides,
         history=session.scalars(history.order_by(AccountPlan.starts_at.desc(), AccountPlan.id)).all(),
         grants=session.scalars(grants.order_by(Grant.created_at.desc(), Grant.id)).all(),
-        submissions=session.scalar(select(func.count()).where(Submission.account_id == account.id)) or 0,
-        active_at=_active_at(session, account.id),
+        submissions=submissions,
+        active_at=active_at,
     )
 
 
@@ -266,15 +267,17 @@ def _plain(text: str) -> str:
     return "".join(c for c in text.strip() if c.isprintable())
 
 
-def _active_at(session: Session, account_id: str) -> datetime | None:
+def _activity(session: Session, account_id: str) -> tuple[int, datetime | None]:
+    """Return how many submissions an account has sent, and when it last did anything."""
     moments = (
         (Submission.created_at, Submission.account_id),
         (TutorMessage.reserved_at, TutorMessage.account_id),
         (BrowserSession.created_at, BrowserSession.account_id),
     )
     latest = (select(func.max(moment)).where(owner == account_id).scalar_subquery() for moment, owner in moments)
-    found = session.execute(select(*latest)).one()
-    return max((moment for moment in found if moment is not None), default=None)
+    sent = select(func.count()).where(Submission.account_id == account_id).scalar_subquery()
+    number, *found = session.execute(select(sent, *latest)).one()
+    return number, max((moment for moment in found if moment is not None), default=None)
 
 
 def _refuse_own(account: Account, by: Account | None) -> None:

@@ -9,8 +9,7 @@ from sqlalchemy.orm import Session
 
 from app import authoring
 from app.clients.tutor.port import Passage
-from app.models import Exercise
-from app.models import PassageRow
+from app.models import Exercise, PassageRow
 from app.services.exercises.headings import sections
 from app.services.exercises.stop_words import STOP_WORDS
 
@@ -21,6 +20,7 @@ _QUESTION_CHARS = 2_000
 _MOST_WORDS = 40
 _WORD = re.compile(r"\w{1,40}")
 _TITLE_COUNTS = 4.0  # as much as a word in the text
+
 
 @dataclass(frozen=True)
 class _StoredPassage:
@@ -84,7 +84,9 @@ def searchable(question: str) -> list[str]:
 
 
 def _passages_of(lesson: authoring.LessonContent) -> list[_StoredPassage]:
-    of_text = [_StoredPassage(None, one.title or lesson.title, one.anchor, one.text) for one in sections(lesson.markdown)]
+    of_text = [
+        _StoredPassage(None, one.title or lesson.title, one.anchor, one.text) for one in sections(lesson.markdown)
+    ]
     return of_text + [_StoredPassage(one.id, TASK_TITLE, TASK_ANCHOR, one.statement) for one in lesson.exercises]
 
 

@@ -14,13 +14,10 @@ from app.services.grading.queue import GradingQueue, Lease
 from app.services.plans.daily_limits import count_out
 from graders.question import QuestionTask, assignment
 from graders.report import Report, Timing, Verdict
+from graders.reporting.vocabulary import GIVEN_UP
 from graders.task import Task
 from graders.trials import new_seed
 
-_GIVEN_UP = (
-    "Our grader failed on this submission. This is not the fault of your code, and it does not count. "
-    "Please send it again."
-)
 FAULTS_BEFORE_NO_RETRY = 3
 FAULTS_WITHIN = timedelta(minutes=10)
 
@@ -191,5 +188,5 @@ def _fault_report(exercise_id: str, version: int) -> Report:
         tensors=(),
         timing_ms=Timing(),
         seed="",
-        note=_GIVEN_UP,
+        note=GIVEN_UP,
     )

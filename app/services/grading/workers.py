@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TypedDict
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
@@ -15,8 +15,21 @@ SILENT_AFTER = timedelta(minutes=1)
 FORGOTTEN_AFTER = timedelta(days=1)
 
 
+class LayerState(TypedDict):
+    """A sandbox layer as it is where it is weakest."""
+
+    wall: str
+    deed: str
+    """The first action that was tried."""
+    state: str
+    """One of holds, not needed and missing."""
+    why: str
+    actions: list[str]
+    """All those that came out so."""
+
+
 def register(
-    session: Session, *, owner: str, slots: int, findings: list[dict[str, Any]], clock: Clock = utc_now
+    session: Session, *, owner: str, slots: int, findings: list[dict[str, str]], clock: Clock = utc_now
 ) -> None:
     """Register a worker that is ready, with the findings of its sandbox check; forget those silent for a day."""
     now = clock()
@@ -45,9 +58,9 @@ def present(session: Session, *, now: datetime | None = None) -> Sequence[Worker
     return session.scalars(select(Worker).where(Worker.seen_at >= since).order_by(Worker.started_at)).all()
 
 
-def weakest_layers(workers: Sequence[Worker]) -> list[dict[str, Any]]:
+def weakest_layers(workers: Sequence[Worker]) -> list[dict[str, str]]:
     """Return each finding once, as it is where it is weakest: missing before not needed before holds."""
-    worst: dict[tuple[str, str], dict[str, Any]] = {}
+    worst: dict[tuple[str, str], dict[str, str]] = {}
     for finding in (finding for worker in workers for finding in worker.walls):
         key = finding["wall"], finding["deed"]
         if key not in worst or _WEAKNESS[finding["state"]] > _WEAKNESS[worst[key]["state"]]:
@@ -55,15 +68,16 @@ def weakest_layers(workers: Sequence[Worker]) -> list[dict[str, Any]]:
     return list(worst.values())
 
 
-def by_layer(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one entry a sandbox layer: its weakest state, why, and for which actions that is so (`deeds`)."""
-    found: dict[str, dict[str, Any]] = {}
+def by_layer(findings: Sequence[dict[str, str]]) -> list[LayerState]:
+    """Return one entry a sandbox layer: its weakest state, why, and for which actions that is so (`actions`)."""
+    found: dict[str, LayerState] = {}
     for one in findings:
-        entry = found.setdefault(one["wall"], {**one, "deeds": []})
+        unseen = LayerState(wall=one["wall"], deed=one["deed"], state=one["state"], why=one.get("why", ""), actions=[])
+        entry = found.setdefault(one["wall"], unseen)
         if _WEAKNESS[one["state"]] > _WEAKNESS[entry["state"]]:
-            entry.update(state=one["state"], why=one["why"], deeds=[])
+            entry |= {"state": one["state"], "why": one.get("why", ""), "actions": []}
         if one["state"] == entry["state"]:
-            entry["deeds"].append(one["deed"])
+            entry["actions"].append(one["deed"])
     return list(found.values())
 
 

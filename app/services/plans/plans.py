@@ -32,13 +32,15 @@ class PeriodWords(NamedTuple):
     """The one that runs now: `today`."""
     for_now: str
     """After "no messages left", with the space before it: ` for today`."""
+    kept: str
+    """How long an amount lasts, beside a counter: 24 of 30 `for good`."""
 
 
 PERIOD_WORDS = {
-    Period.MINUTE: PeriodWords("a minute", "this minute", ""),
-    Period.DAY: PeriodWords("a day", "today", " for today"),
-    Period.MONTH: PeriodWords("a month", "this month", " for this month"),
-    Period.LIFETIME: PeriodWords("ever", "ever", ""),
+    Period.MINUTE: PeriodWords("a minute", "this minute", "", "this minute"),
+    Period.DAY: PeriodWords("a day", "today", " for today", "today"),
+    Period.MONTH: PeriodWords("a month", "this month", " for this month", "this month"),
+    Period.LIFETIME: PeriodWords("ever", "ever", "", "for good"),
 }
 
 
@@ -62,9 +64,14 @@ class Limit:
             return f"unlimited {many}{ceiling}"
         thing = one if self.amount == 1 else many
         comma = "," if self.period is Period.LIFETIME else ""
-        return f"{self.amount} {thing}{comma} {PERIOD_WORDS[self.period].each}" if self.amount else f"no {many}"
+        return f"{self.amount} {thing}{comma} {self.period_words.each}" if self.amount else f"no {many}"
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def period_words(self) -> PeriodWords:
+        """How sentences speak of its period."""
+        return PERIOD_WORDS[self.period]
+
+    def to_json(self) -> dict[str, object]:
         """Return it as the API and the audit log have it."""
         fields = asdict(self)
         del fields["rule"]
@@ -93,11 +100,13 @@ class CurrentPlan:
 
 def list_plans(session: Session) -> list[PlanView]:
     """Return every plan, in order."""
-    limits = list(session.scalars(select(PlanLimit)))
-    return [
-        PlanView(plan.name, plan.title, {one.rule: _limit(one) for one in limits if one.plan_name == plan.name})
-        for plan in session.scalars(select(Plan).order_by(Plan.position, Plan.name))
-    ]
+    rows = select(Plan, PlanLimit).outerjoin(PlanLimit, PlanLimit.plan_name == Plan.name)
+    found: dict[Plan, dict[Rule, Limit]] = {}
+    for plan, limit in session.execute(rows.order_by(Plan.position, Plan.name)):
+        limits = found.setdefault(plan, {})
+        if limit is not None:  # a plan may have none
+            limits[limit.rule] = _limit(limit)
+    return [PlanView(plan.name, plan.title, limits) for plan, limits in found.items()]
 
 
 def plan_named(session: Session, name: str) -> PlanView:
@@ -285,11 +294,11 @@ def give_extra(
     return grant
 
 
-def _under(rule: Rule, limit: dict[str, Any] | None) -> dict[str, Any] | None:
+def _under(rule: Rule, limit: dict[str, object] | None) -> dict[str, object] | None:
     return {rule.value: limit} if limit else None
 
 
-def _plan_json(current_plan: CurrentPlan) -> dict[str, Any]:
+def _plan_json(current_plan: CurrentPlan) -> dict[str, object]:
     return {"plan": current_plan.name, "ends_at": current_plan.ends_at.isoformat() if current_plan.ends_at else None}
 
 

@@ -49,17 +49,6 @@ class Quota:
         """How many more may be used now; None if as many as one likes."""
         return None if self.limit.amount is None else max(0, self.limit.amount - self.used) + self.extra
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as the API has it."""
-        return {
-            "limit": self.limit.amount,
-            "used": self.used,
-            "left": self.left,
-            "extra": self.extra,
-            "period": self.limit.period.value,
-            "resets_at": self.resets_at.isoformat() if self.resets_at else None,
-        }
-
 
 @dataclass(frozen=True)
 class Charge:

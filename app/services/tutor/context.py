@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.clients.tutor import Exchange, TutorContext
+from app.clients.tutor import Allowance, Exchange, TutorContext
 from app.errors import QuestionRefused
 from app.models import (
     Account,
@@ -22,13 +21,15 @@ from app.models import (
 from app.services import hints
 from app.services.exercises import catalogue
 from app.services.exercises.passage_search import search_passages
+from app.services.plans import quotas
+from app.services.plans.plans import PERIOD_WORDS
 from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText
+from graders.report import Report
 
 QUESTION_LIMIT = 2000
 """Characters."""
 _PASSAGES = 3
 _EXCHANGES = 3
-_SHOWN = ("verdict", "checks", "misconception", "error", "tensors", "note")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class _Content:
     """What a version says, compared by its id alone: it never changes."""
 
     version_id: str
-    says: dict[str, Any] = field(compare=False, repr=False)
+    says: dict[str, object] = field(compare=False, repr=False)
 
 
 @lru_cache(maxsize=128)
@@ -111,6 +112,7 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
         lesson_title=lesson.title if lesson else "",
         passages=tuple(search_passages(session, exercise_id=exercise_id, question=question, limit=_PASSAGES)),
         earlier=_earlier(session, account, exercise_id),
+        allowance=allowance_of(session, account),
     )
     return PreparedAnswer(
         version_id=version.id,
@@ -120,8 +122,21 @@ def prepare(session: Session, account: Account, exercise_id: str, question: str)
     )
 
 
-def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[str, dict[str, Any] | None]:
-    """Return what the account sent last for an exercise, and what its last report says; empty and None at first."""
+def allowance_of(session: Session, account: Account) -> Allowance:
+    """Return what an account may still ask, in words."""
+    quota = quotas.quota_of(session, account)
+    limited = quota.limit.amount is not None
+    return Allowance(
+        plan=quota.plan,
+        left=quota.left,
+        amount=(quota.limit.amount or 0) + quota.extra if limited else None,
+        period=PERIOD_WORDS[quota.limit.period].kept,
+        resets_at=f"{quota.resets_at:%-d %B}" if quota.resets_at else "",
+    )
+
+
+def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[str, Report | None]:
+    """Return what the account sent last for an exercise, and its last report; empty and None at first."""
     report = last_report(session, account, exercise_id)
     mine = (
         select(Submission.source)
@@ -133,8 +148,8 @@ def last_attempt(session: Session, account: Account, exercise_id: str) -> tuple[
     return session.scalar(mine) or "", report
 
 
-def last_report(session: Session, account: Account, exercise_id: str) -> dict[str, Any] | None:
-    """Return what the last report on a check of an exercise says; None at first."""
+def last_report(session: Session, account: Account, exercise_id: str) -> Report | None:
+    """Return the last report on a check of an exercise; None at first."""
     graded = (
         select(GradingResult.report)
         .join(Submission, Submission.id == GradingResult.submission_id)
@@ -149,7 +164,7 @@ def last_report(session: Session, account: Account, exercise_id: str) -> dict[st
         .limit(1)
     )
     report = session.scalar(graded)
-    return {key: report[key] for key in _SHOWN if key in report} if report else None
+    return Report.from_json(report) if report else None
 
 
 def _earlier(session: Session, account: Account, exercise_id: str) -> tuple[Exchange, ...]:

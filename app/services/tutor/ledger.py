@@ -12,14 +12,14 @@ What a hosted model costs is counted beside it, by month: as many tokens as an a
 first, under the administrator's ceiling. Without a ceiling nothing is ever called: the ledger fails closed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
+from app.clients.tutor import Outcome
 from app.clock import utc_now
 from app.db import new_id, updated_rows, upsert
 from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, QuestionRefused, QuotaSpent, TutorFailing
@@ -64,9 +64,10 @@ class CompleteAnswer:
     """A complete answer, to be kept."""
 
     text: str
-    sources: Sequence[dict[str, Any]]
+    sources: Sequence[Mapping[str, object]]
     engine: str
     tokens: int = 0
+    outcome: Outcome = Outcome.ANSWERED
 
 
 def reserve(session: Session, account: Account, request: MessageRequest, *, owner: str) -> Reservation:
@@ -108,7 +109,6 @@ def reserve(session: Session, account: Account, request: MessageRequest, *, owne
     message.reserved_at = utc_now()
     message.lease_until = message.reserved_at + timedelta(seconds=LEASE_S)
     message.tries += 1
-    message.tokens_reserved = 0
     message.released_at, message.reason = None, ""
     session.add(message)
     session.flush()
@@ -116,7 +116,12 @@ def reserve(session: Session, account: Account, request: MessageRequest, *, owne
 
 
 def settle(session: Session, reservation: Reservation, answer: CompleteAnswer) -> bool:
-    """Keep a complete answer, and make its charge final. False if the reservation was released before."""
+    """
+    Keep a complete answer, and make its charge final. False if the reservation was released before.
+
+    An answer that does not answer, because the tutor does not know or because a stand-in had to give it, is kept as
+    well, but its charge is given back.
+    """
     kept = _change(
         session,
         reservation,
@@ -127,10 +132,14 @@ def settle(session: Session, reservation: Reservation, answer: CompleteAnswer) -
             "engine": answer.engine,
             "settled_at": utc_now(),
             "tokens_spent": answer.tokens,
+            "outcome": answer.outcome,
         },
     )
     if kept:
-        _settle_tokens(session, session.get_one(TutorMessage, reservation.message_id, populate_existing=True))
+        message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
+        _settle_tokens(session, message)
+        if answer.outcome is not Outcome.ANSWERED:
+            _give_back(session, message)
     return kept
 
 
@@ -153,11 +162,19 @@ def release(session: Session, reservation: Reservation, *, reason: str, tokens: 
         return False
     message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
     _settle_tokens(session, message)
-    if message.charged:
-        charge = Charge({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
-        quotas.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, charge)
-        if reason not in OURS:
-            quotas.count(session, message.account_id, FAILURES, quotas.key_of(Period.DAY, utc_now()))
+    if _give_back(session, message) and reason not in OURS:
+        quotas.count(session, message.account_id, FAILURES, quotas.key_of(Period.DAY, utc_now()))
+    return True
+
+
+def _give_back(session: Session, message: TutorMessage) -> bool:
+    """Take back what a message was charged. False if it was charged nothing."""
+    if not message.charged:
+        return False
+    charge = Charge({key: int(epoch) for key, epoch in message.epochs.items()}, message.grant_id)
+    quotas.give_back(session, message.account_id, Rule.TUTOR_MESSAGES, charge)
+    if message.state is MessageState.SETTLED:
+        message.charged, message.epochs, message.grant_id = False, {}, None
     return True
 
 
@@ -252,7 +269,7 @@ def _charge(session: Session, account: Account, message: TutorMessage) -> None:
     message.epochs, message.grant_id = dict(charge.epochs), charge.grant_id
 
 
-def spent_quota(quota: Quota) -> dict[str, Any]:
+def spent_quota(quota: Quota) -> dict[str, object]:
     """Return the fields of an error that says that a quota is used up."""
     return {
         "rule": quota.limit.rule.value,
@@ -309,7 +326,7 @@ def _settle_tokens(session: Session, message: TutorMessage) -> None:
     message.tokens_reserved = 0
 
 
-def _change(session: Session, reservation: Reservation, values: dict[str, Any]) -> bool:
+def _change(session: Session, reservation: Reservation, values: dict[str, object]) -> bool:
     """Change a message that is still reserved in this try; False if it is not."""
     same = (
         TutorMessage.id == reservation.message_id,

@@ -12,11 +12,11 @@ from app.services.accounts.sessions import list_tokens, revoke_token
 from app.services.personal_data import delete_account
 from app.services.plans.plan_usage import usage_of
 from app.web.accounts.export import download
-from app.web.accounts.schemas import Me, NewToken, Proof, TokenIn, TokenOut
+from app.web.accounts.schemas import Me, NewToken, Reauthentication, TokenIn, TokenOut
 from app.web.auth.dependencies import CurrentAccess, CurrentAccount, drop_cookie
 from app.web.http.schemas import problems
 from app.web.http.site import Site, SiteOfRequest
-from app.web.limits.rate_limits import PROOFS
+from app.web.limits.rate_limits import REAUTHENTICATIONS
 from app.web.tutor.answer_tasks import release_lost
 
 router = APIRouter(tags=["account"])
@@ -37,13 +37,15 @@ def get_me(site: SiteOfRequest, account: CurrentAccount) -> Me:
     responses=problems(400, 401, 403, 409, 413, 422, 429, 503),
     summary="Delete my account",
 )
-def delete_me(site: SiteOfRequest, account: CurrentAccount, proof: Annotated[Proof | None, Body()] = None) -> Response:
+def delete_me(
+    site: SiteOfRequest, account: CurrentAccount, body: Annotated[Reauthentication | None, Body()] = None
+) -> Response:
     """
     Delete the account with all that belongs to it, for good.
 
     The body has its `password`, or the `email` of an account without one. A guest needs neither.
     """
-    given = proof or Proof()
+    given = body or Reauthentication()
     require_proof(site, account, password=given.password, email=given.email)
     with site.database.write() as session:
         delete_account(session, account.id, keyed_hash=site.keyed_hash)
@@ -104,14 +106,14 @@ def require_proof(site: Site, account: Account, *, password: str | None, email: 
     """
     if account.role is Role.GUEST:
         return
-    site.rates.take(PROOFS, account.id)
+    site.rates.take(REAUTHENTICATIONS, account.id)
     if account.password_hash is None:
         right = email is not None and email.strip().lower() == account.email
     else:
         right = passwords.verify(password or "", account.password_hash).right
     if not right:
         raise PasswordWrong
-    site.rates.forget(PROOFS, account.id)
+    site.rates.forget(REAUTHENTICATIONS, account.id)
 
 
 def _require_no_more(access: Access, scopes: str | None) -> None:

@@ -14,7 +14,7 @@ from app.errors import NotFound
 from app.services.accounts.authentication import sign_in
 from app.services.accounts.identities import account_for
 from app.services.plans.spent_quotas import take_over
-from app.web.auth.dependencies import CurrentArrival, welcome
+from app.web.auth.dependencies import CurrentBrowser, set_session_cookie
 from app.web.http.form_pages import NextInQuery, go_to, local
 from app.web.http.site import Site, SiteOfRequest
 
@@ -54,7 +54,7 @@ def get_start(site: SiteOfRequest, request: Request, onward: NextInQuery = "/") 
 def get_callback(
     *,
     site: SiteOfRequest,
-    arrival: CurrentArrival,
+    browser: CurrentBrowser,
     state: Annotated[str, Query()] = "",
     code: Annotated[str, Query()] = "",
     kept: Annotated[str, Cookie(alias=COOKIE)] = "",
@@ -68,10 +68,10 @@ def get_callback(
         raise IdentityRefused(reason=f"{provider.title} did not sign you in.")
     person = provider.finish(errand, code=code)
     with site.database.write() as session:
-        account = account_for(session, person, arrival)
+        account = account_for(session, person, browser)
         take_over(session, account, keyed_hash=site.keyed_hash)
-        cookie = sign_in(session, account, arrival)
-    answer = welcome(site, account, cookie, go_to(onward))
+        cookie = sign_in(session, account, browser)
+    answer = set_session_cookie(site, account, cookie, go_to(onward))
     answer.delete_cookie(COOKIE, path=_PATH)
     return answer
 

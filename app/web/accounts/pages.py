@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Query, Response
 from starlette.background import BackgroundTask
 
-from app.errors import AppError, EmailTaken, Forbidden, NotSignedIn, PasswordWrong
+from app.errors import EmailTaken, Forbidden, NotSignedIn, PasswordWrong
 from app.models import Account, LinkPurpose, Role
 from app.services.accounts import access as account_access
 from app.services.accounts import passwords
@@ -17,9 +17,9 @@ from app.services.accounts.sessions import list_browsers, list_tokens, revoke_to
 from app.services.personal_data import delete_account
 from app.web.accounts.api import require_proof
 from app.web.accounts.browser_names import browser_name
-from app.web.auth.dependencies import CurrentAccess, CurrentArrival, drop_cookie, welcome
+from app.web.auth.dependencies import CurrentAccess, CurrentBrowser, drop_cookie, set_session_cookie
 from app.web.http import viewer
-from app.web.http.form_pages import FieldErrors, Word, errors_of, go_to, private
+from app.web.http.form_pages import FieldErrors, ShownForm, Word, go_to, page_with_forms, private, refused
 from app.web.http.site import Site, SiteOfRequest
 from app.web.limits.rate_limits import MAILS
 from app.web.plans.codes import plan_context
@@ -57,25 +57,25 @@ Owner = Annotated[Access, Depends(_owner)]
 
 @router.head("/account")
 @router.get("/account")
-def get_account(site: SiteOfRequest, arrival: CurrentArrival, done: Annotated[str, Query()] = "") -> Response:
+def get_account(site: SiteOfRequest, browser: CurrentBrowser, done: Annotated[str, Query()] = "") -> Response:
     """Show the page; who is not signed in does that first."""
     account = viewer.current().account
     if account is None or account.role is Role.GUEST:
         return go_to("/sign-in?next=/account")
-    return _page(site, account, arrival.browser_id, done=_DONE.get(done))
+    return _page(site, account, browser.browser_id, done=_DONE.get(done))
 
 
 @router.post("/account/email")
 def post_email(*, site: SiteOfRequest, owner: Owner, email: Word = "", current: Word = "") -> Response:
     """Send a link to the new address: the account has it once that is opened. Until then nothing changes."""
-    account, typed = owner.account, {"email": email}
+    account = owner.account
     try:
         address = account_access.normal_email(email)
         if address == account.email:
             raise EmailTaken
         _require_password(site, account, current)
     except FieldErrors as error:
-        return _refused(site, owner, "email", error, typed=typed)
+        return _page(site, account, _browser_of(owner), refused=refused("email", error, {"email": email}))
     site.rates.take(MAILS, account.id)
     root = site.settings.site_url
     with site.database.write() as session:
@@ -89,7 +89,7 @@ def post_email(*, site: SiteOfRequest, owner: Owner, email: Word = "", current: 
 
 @router.post("/account/password")
 def post_password(
-    *, site: SiteOfRequest, owner: Owner, arrival: CurrentArrival, current: Word = "", password: Word = ""
+    *, site: SiteOfRequest, owner: Owner, browser: CurrentBrowser, current: Word = "", password: Word = ""
 ) -> Response:
     """Change the password: this browser gets a new cookie, and all others are signed out."""
     account = owner.account
@@ -99,17 +99,17 @@ def post_password(
         _require_password(site, account, current)
         passwords.checked(password, email=account.email)
     except FieldErrors as error:
-        return _refused(site, owner, "password", error)
+        return _page(site, account, _browser_of(owner), refused=refused("password", error))
     password_hash = passwords.make_hash(password)
     with site.database.write() as session:
         changed = session.get_one(Account, account.id)
         set_password(session, changed, password_hash=password_hash)
-        cookie = sign_in_by_password(session, changed, arrival)
+        cookie = sign_in_by_password(session, changed, browser)
     answer = go_to("/account?done=password")
     if account.email:
-        letter = password_changed_email(account.email, site=site.settings.site_url)
-        answer.background = BackgroundTask(site.send_quietly, [letter])
-    return welcome(site, account, cookie, answer)
+        email = password_changed_email(account.email, site=site.settings.site_url)
+        answer.background = BackgroundTask(site.send_quietly, [email])
+    return set_session_cookie(site, account, cookie, answer)
 
 
 @router.post("/account/browsers/others/sign-out")
@@ -144,7 +144,7 @@ def post_token(
                 session, owner.account, label=label.strip(), scopes=" ".join(scope), days=_TOKEN_DAYS.get(days)
             )
     except FieldErrors as error:
-        return _refused(site, owner, "tokens", error, typed={"label": label})
+        return _page(site, owner.account, _browser_of(owner), refused=refused("tokens", error, {"label": label}))
     return _page(site, owner.account, _browser_of(owner), new_token=raw)
 
 
@@ -171,7 +171,8 @@ def post_delete(*, site: SiteOfRequest, owner: Owner, current: Word = "", email:
         require_proof(site, owner.account, password=current, email=email)
     except PasswordWrong as error:
         has_password = owner.account.password_hash is not None
-        return _refused(site, owner, "delete", error if has_password else _AddressWrong())
+        again = refused("delete", error) if has_password else refused("delete", _AddressWrong(), field="email")
+        return _page(site, owner.account, _browser_of(owner), refused=again)
     with site.database.write() as session:
         delete_account(session, owner.account.id, keyed_hash=site.keyed_hash)
     viewer.seen(None)
@@ -196,21 +197,14 @@ def _browser_of(owner: Access) -> str | None:
     return owner.browser.id if owner.browser else None
 
 
-def _refused(
-    site: Site, owner: Access, section: str, error: AppError, *, typed: dict[str, str] | None = None
-) -> Response:
-    """Show the page again, with what is wrong beside its field."""
-    errors = {f"{section}.{field}": sentence for field, sentence in errors_of(error).items()}
-    return _page(site, owner.account, _browser_of(owner), errors=errors, typed=typed, status=error.status)
-
-
 def _page(
     site: Site,
     account: Account,
     browser_id: str | None,
     *,
-    status: int = 200,
-    **shown: Any,  # noqa: ANN401
+    refused: ShownForm | None = None,
+    done: str | None = None,
+    new_token: str | None = None,
 ) -> Response:
     with site.database.read() as session:
         browsers = [
@@ -219,15 +213,16 @@ def _page(
         ]
         found: dict[str, Any] = plan_context(session, account)
         found |= {"tokens": list_tokens(session, account), "identities": list_identities(session, account)}
-    context: dict[str, Any] = {"errors": {}, "typed": None, "done": None, "new_token": None} | shown
-    page = site.pages.page(
+    page = page_with_forms(
+        site,
         "accounts/account.html",
-        status=status,
+        refused=refused,
+        done=done,
+        new_token=new_token,
         account=account,
         browsers=browsers,
         provider=site.provider.title if site.provider else None,
         scopes=account_access.default_scopes(account).split(),
         **found,
-        **(context | {"typed": context["typed"] or {}}),
     )
     return private(page)

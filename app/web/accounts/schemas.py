@@ -37,7 +37,7 @@ class Me(BaseModel):
         )
 
 
-class Proof(BaseModel):
+class Reauthentication(BaseModel):
     """What shows that whoever is signed in is really there."""
 
     password: str | None = Field(default=None, description="The account’s password.")

@@ -7,19 +7,19 @@ from app.models import Account, LinkPurpose, Role
 from app.services.accounts import access, passwords
 from app.services.accounts.authentication import sign_in, sign_in_by_password
 from app.services.accounts.sessions import sign_out
-from app.web.auth.dependencies import CurrentArrival, drop_cookie, welcome
+from app.web.auth.dependencies import CurrentBrowser, drop_cookie, set_session_cookie
 from app.web.auth.known_devices import known_device
 from app.web.http import viewer
 from app.web.http.form_pages import NextInForm, NextInQuery, Word, form_page, go_to, local, private
 from app.web.http.site import Site, SiteOfRequest
-from app.web.limits.rate_limits import SIGN_INS, SIGN_INS_FROM, SIGN_INS_OF, network_of, place_of
+from app.web.limits.rate_limits import SIGN_INS, SIGN_INS_FROM, SIGN_INS_OF, client_address, network_of
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.head("/sign-in")
 @router.get("/sign-in")
-def get_sign_in(site: SiteOfRequest, _arrival: CurrentArrival, onward: NextInQuery = "/") -> Response:
+def get_sign_in(site: SiteOfRequest, _browser: CurrentBrowser, onward: NextInQuery = "/") -> Response:
     """Show the form; whoever is signed in has no use for it."""
     if viewer.current().email:
         return go_to(onward)
@@ -31,7 +31,7 @@ def post_sign_in(
     *,
     site: SiteOfRequest,
     request: Request,
-    arrival: CurrentArrival,
+    browser: CurrentBrowser,
     email: Word = "",
     password: Word = "",
     onward: NextInForm = "/",
@@ -43,10 +43,10 @@ def post_sign_in(
     known, new_hash = account
     try:
         with site.database.write() as session:
-            cookie = sign_in_by_password(session, known, arrival, new_hash=new_hash)
+            cookie = sign_in_by_password(session, known, browser, new_hash=new_hash)
     except SignInRefused as error:
         return _form(site, error, email=email, onward=onward)
-    return welcome(site, known, cookie, go_to(onward))
+    return set_session_cookie(site, known, cookie, go_to(onward))
 
 
 def by_password(site: Site, request: Request, *, email: str, password: str) -> tuple[Account, str | None] | None:
@@ -54,7 +54,7 @@ def by_password(site: Site, request: Request, *, email: str, password: str) -> t
     Return whose e-mail address and password these are, with the hash to store if the old one is out of date.
 
     Raises:
-        TooManyTries: for this address from this network, from this place, or from this known browser.
+        TooManyTries: for this address from this network, from this client address, or from this known browser.
     """
     account = _claimed(site, email)
     device = known_device(site, account, request)
@@ -63,7 +63,7 @@ def by_password(site: Site, request: Request, *, email: str, password: str) -> t
     verified = passwords.verify(password, account.password_hash if account else None)
     if account is None or not verified.right:
         if device is None:
-            site.rates.take(SIGN_INS_FROM, place_of(request))
+            site.rates.take(SIGN_INS_FROM, client_address(request))
         return None
     site.rates.forget(SIGN_INS, tried)
     return account, verified.new_hash
@@ -72,7 +72,7 @@ def by_password(site: Site, request: Request, *, email: str, password: str) -> t
 def _count_stranger(site: Site, request: Request, email: str) -> str:
     """Count a try from a browser that the account does not know; return who is trying. Raises TooManyTries."""
     who = email.strip().lower()[:320]
-    site.rates.look(SIGN_INS_FROM, place_of(request))
+    site.rates.look(SIGN_INS_FROM, client_address(request))
     site.rates.take(SIGN_INS_OF, who)
     return f"{who} from {network_of(request)}"
 
@@ -87,19 +87,19 @@ def _claimed(site: Site, email: str) -> Account | None:
 
 
 @router.post("/sign-out")
-def post_sign_out(site: SiteOfRequest, arrival: CurrentArrival) -> Response:
+def post_sign_out(site: SiteOfRequest, browser: CurrentBrowser) -> Response:
     """Sign this browser out. A guest's goes on without what it did, and cannot come back to it."""
-    if arrival.browser_id and arrival.account_id:
+    if browser.browser_id and browser.account_id:
         with site.database.write() as session:
-            account = session.get_one(Account, arrival.account_id)
-            sign_out(session, account, arrival.browser_id)
+            account = session.get_one(Account, browser.account_id)
+            sign_out(session, account, browser.browser_id)
     answer = go_to("/")
     drop_cookie(answer, secure=site.settings.secure_cookies)
     return answer
 
 
 @router.get("/sign-in/{token}")
-def get_link(site: SiteOfRequest, _arrival: CurrentArrival, token: str) -> Response:
+def get_link(site: SiteOfRequest, _browser: CurrentBrowser, token: str) -> Response:
     """Ask whether to sign in: a link that is only looked at, by a mail scanner say, is not spent."""
     with site.database.read() as session:
         account = access.account_for_link(session, token)
@@ -108,18 +108,20 @@ def get_link(site: SiteOfRequest, _arrival: CurrentArrival, token: str) -> Respo
 
 
 @router.post("/sign-in/{token}")
-def post_link(site: SiteOfRequest, arrival: CurrentArrival, token: str) -> Response:
+def post_link(site: SiteOfRequest, browser: CurrentBrowser, token: str) -> Response:
     """Sign in, and go on to where this account has its work."""
     with site.database.write() as session:
         account, _ = access.spend_link(session, token, purpose=LinkPurpose.SIGN_IN)
-        cookie = sign_in(session, account, arrival)
-    return welcome(site, account, cookie, go_to("/admin/health" if account.role is Role.ADMIN else "/"))
+        cookie = sign_in(session, account, browser)
+    return set_session_cookie(site, account, cookie, go_to("/admin/health" if account.role is Role.ADMIN else "/"))
 
 
 def _form(site: Site, error: AppError | None = None, *, email: str, onward: str) -> Response:
-    return form_page(site, "accounts/sign_in.html")(
+    return form_page(
+        site,
+        "accounts/sign_in.html",
         error,
-        email=email,
+        typed={"email": email},
         onward=local(onward),
         confirms=site.settings.confirms_email,
         provider=site.provider.title if site.provider else None,

@@ -19,6 +19,7 @@ from app.web.admin.pages import admin_page
 from app.web.admin.schemas import EntriesOut, EntryOut
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.csv_cells import safe_row
+from app.web.http.form_pages import ShownForm
 from app.web.http.forms import as_day
 from app.web.http.schemas import Moment, problems
 from app.web.http.site import Site, SiteOfRequest
@@ -44,8 +45,8 @@ def get_audit(
     after: Annotated[str, Query(max_length=64, description="The `next` of the page before.")] = "",
 ) -> EntriesOut:
     """Return who changed what, when and why, with how it was before and after; the newest first."""
-    wanted = AuditFilter(_plain(actor), _plain(action), _plain(subject), since, until)
-    entries, following = _entries(site, wanted, after=_plain(after), limit=limit)
+    filters = AuditFilter(_plain(actor), _plain(action), _plain(subject), since, until)
+    entries, following = _entries(site, filters, after=_plain(after), limit=limit)
     return EntriesOut(entries=[EntryOut.model_validate(one) for one in entries], next=following)
 
 
@@ -63,19 +64,18 @@ def get_audit_page(
 ) -> Response:
     """Show a page of the log."""
     asked = {"actor": actor, "action": action, "subject": subject, "since": since, "until": until}
-    wanted, errors = _wanted(asked)
-    entries, following = _entries(site, wanted, after=_plain(after), limit=PER_PAGE)
+    filters, errors = _filter_of(asked)
+    entries, following = _entries(site, filters, after=_plain(after), limit=PER_PAGE)
     with site.database.read() as session:
-        actions = audit.actions(session)
+        actions = [(one, one) for one in audit.actions(session)]
     query = urlencode({name: value for name, value in asked.items() if value})
     shown: dict[str, Any] = {
         "entries": entries,
         "actions": actions,
-        "asked": asked,
         "query": query,
         "following": following,
     }
-    return admin_page(site, "admin/audit.html", first=not after, asked_errors=errors, **shown)
+    return admin_page(site, "admin/audit.html", first=not after, form=ShownForm("filter", asked, errors), **shown)
 
 
 @router.get("/admin/audit.csv", include_in_schema=False)
@@ -91,19 +91,19 @@ def get_audit_table(
 ) -> Response:
     """Send all entries that fit the filters as a table, the newest first."""
     asked = {"actor": actor, "action": action, "subject": subject, "since": since, "until": until}
-    wanted, _ = _wanted(asked)
+    filters, _ = _filter_of(asked)
     name = f"kelolo-audit-{utc_now():%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return StreamingResponse(_table(site, wanted), media_type="text/csv; charset=utf-8", headers=headers)
+    return StreamingResponse(_table(site, filters), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _table(site: Site, wanted: AuditFilter) -> Iterator[str]:
+def _table(site: Site, filters: AuditFilter) -> Iterator[str]:
     """Write the table piece by piece. No piece holds a connection while a slow reader takes it."""
     yield _csv([_COLUMNS])
     last: AuditEntry | None = None
     while True:
         with site.database.read() as session:
-            entries = audit.search(session, wanted, limit=_CHUNK, after=last)
+            entries = audit.search(session, filters, limit=_CHUNK, after=last)
         if not entries:
             return
         yield _csv([_row(one) for one in entries])
@@ -117,37 +117,37 @@ def _csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(entry: AuditEntry) -> list[str]:
-    facts = EntryOut.model_validate(entry).model_dump(mode="json")
+    fields = EntryOut.model_validate(entry).model_dump(mode="json")
     for name in ("before", "after"):
-        facts[name] = json.dumps(facts[name], ensure_ascii=False, sort_keys=True) if facts[name] else ""
-    return safe_row(facts[name] for name in _COLUMNS)
+        fields[name] = json.dumps(fields[name], ensure_ascii=False, sort_keys=True) if fields[name] else ""
+    return safe_row(fields[name] for name in _COLUMNS)
 
 
-def _entries(site: Site, wanted: AuditFilter, *, after: str, limit: int) -> tuple[list[AuditEntry], str | None]:
+def _entries(site: Site, filters: AuditFilter, *, after: str, limit: int) -> tuple[list[AuditEntry], str | None]:
     """Return a page, and where the next one begins. Raises NotFound."""
     with site.database.read() as session:
         last = audit.entry(session, after) if after else None
-        entries = audit.search(session, wanted, limit=limit + 1, after=last)
+        entries = audit.search(session, filters, limit=limit + 1, after=last)
     more = len(entries) > limit
     entries = entries[:limit]
     return entries, entries[-1].id if more else None
 
 
-def _wanted(asked: dict[str, str]) -> tuple[AuditFilter, dict[str, str]]:
+def _filter_of(asked: dict[str, str]) -> tuple[AuditFilter, dict[str, str]]:
     """Read the filters of the page; a day that is none gets a sentence, and does not narrow."""
     days = {name: as_day(asked[name]) for name in ("since", "until")}
     errors = {name: "Write a day as year-month-day." for name, day in days.items() if asked[name] and day is None}
     since, until = (
         datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None for day in (days["since"], days["until"])
     )
-    wanted = AuditFilter(
+    filters = AuditFilter(
         _plain(asked["actor"]),
         _plain(asked["action"]),
         _plain(asked["subject"]),
         since,
         until + timedelta(days=1) if until else None,
     )
-    return wanted, errors
+    return filters, errors
 
 
 def _plain(text: str) -> str:

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from app.models import AuditEntry
-from app.web.http.moments import utc
+from app.web.http.templates import utc
 
-_DEEDS = {
+_ACTIONS = {
     "plan.limits": "Limits of a plan",
     "user.plan": "Plan of a user",
     "user.role": "Role of a user",
@@ -39,7 +39,7 @@ class Difference:
 class Changes:
     """What an entry says."""
 
-    deed: str
+    action: str
     differences: list[Difference]
 
 
@@ -49,22 +49,22 @@ def changes(entry: AuditEntry) -> Changes:
     names = [*before, *(name for name in after if name not in before)]
     differing = [name for name in names if before.get(name, _NOTHING) != after.get(name, _NOTHING)]
     return Changes(
-        deed=_DEEDS.get(entry.action, entry.action),
+        action=_ACTIONS.get(entry.action, entry.action),
         differences=[Difference(name, before.get(name), after.get(name)) for name in differing],
     )
 
 
-def _flat(facts: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each fact with the names that lead to it."""
-    for key, value in facts.items():
+def _flat(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each value with the names that lead to it."""
+    for key, value in values.items():
         name = f"{within}{key.replace('_', ' ')}"
         if isinstance(value, Mapping):
             yield from _flat(value, f"{name}, ")
         else:
-            yield name, _told(value, key)
+            yield name, _displayed(value, key)
 
 
-def _told(value: object, key: str) -> str:
+def _displayed(value: object, key: str) -> str:
     if value is None:
         return "unlimited" if key == "amount" else _NOTHING
     if isinstance(value, bool):

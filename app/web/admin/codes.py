@@ -10,10 +10,11 @@ from fastapi import APIRouter, Response
 from app.errors import AppError, LimitRefused
 from app.services.plans import codes, plans
 from app.services.plans.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS, Offer
-from app.web.admin.pages import admin_page, done, told
+from app.web.admin.pages import admin_page, done
 from app.web.admin.schemas import REASON_LIMIT, BatchesOut, BatchIn, BatchOut, MadeOut, ResetIn, RevokedOut
 from app.web.auth.dependencies import CurrentAdmin
 from app.web.http.csv_cells import safe_row
+from app.web.http.form_pages import ShownForm, refused
 from app.web.http.forms import Form, FormRefused, SentForm, fingerprint
 from app.web.http.schemas import problems, written
 from app.web.http.site import SiteOfRequest
@@ -70,7 +71,7 @@ def post_codes_page(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) ->
             made = codes.make_batch(session, offer, count, by=admin, reason=reason)
             plan = plans.plan_named(session, offer.plan)
     except (FormRefused, LimitRefused) as error:
-        return _page(site, edited="make", **told(error, form))
+        return _page(site, refused=refused("make", error, form.typed))
     page = admin_page(
         site,
         "admin/codes_made.html",
@@ -95,7 +96,7 @@ def post_revoke(site: SiteOfRequest, admin: CurrentAdmin, form: SentForm) -> Res
         with site.database.write() as session:
             codes.revoke_batch(session, label, by=admin, reason=reason)
     except (FormRefused, AppError) as error:
-        return _page(site, edited=label, **told(error, form))
+        return _page(site, refused=refused(f"revoke-{fingerprint(label)}", error, form.typed))
     return done("/admin/codes", "codes-revoked")
 
 
@@ -112,13 +113,13 @@ def _read(form: Form, known: list[str]) -> tuple[Offer, int, str]:
     return Offer(label, plan, days, expires_at), count, reason
 
 
-def _page(site: SiteOfRequest, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
+def _page(site: SiteOfRequest, *, refused: ShownForm | None = None, news: str = "") -> Response:
     with site.database.read() as session:
-        known = plans.list_plans(session)
-        shown: dict[str, Any] = {"batches": codes.list_batches(session), "plans": known}
-    shown["titles"] = {plan.name: plan.title for plan in known}
+        titles = {plan.name: plan.title for plan in plans.list_plans(session)}
+        batches = codes.list_batches(session)
+    shown: dict[str, Any] = {"batches": batches, "titles": titles, "plans": list(titles.items())}
     most = {"codes": MOST_CODES, "days": MOST_DAYS, "label": LABEL_LIMIT}
-    return admin_page(site, "admin/codes.html", edited=edited, most=most, **shown, **telling)
+    return admin_page(site, "admin/codes.html", refused=refused, news=news, most=most, **shown)
 
 
 def _table(offer: Offer, made: list[str]) -> str:

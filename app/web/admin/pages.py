@@ -1,21 +1,19 @@
 """The administrators' pages: what they share, and the first of them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 
-from app.errors import AppError
 from app.services import audit
 from app.services.administration import near_limit
 from app.services.audit import AuditFilter
 from app.services.grading import workers
-from app.services.plans import plans
 from app.services.tutor import policy
 from app.web.admin.audit_changes import changes
 from app.web.auth.dependencies import CurrentAdmin
-from app.web.http.forms import Form, FormRefused, fingerprint
+from app.web.http.form_pages import ShownForm, page_with_forms
+from app.web.http.forms import fingerprint
 from app.web.http.site import Site, SiteOfRequest
 
 router = APIRouter(include_in_schema=False)
@@ -49,9 +47,7 @@ def admin_page(
     site: Site,
     template: str,
     *,
-    form: Form | None = None,
-    error: str = "",
-    status: int = 200,
+    refused: ShownForm | None = None,
     news: str = "",
     **context: Any,  # noqa: ANN401  whatever the template shows
 ) -> Response:
@@ -61,31 +57,20 @@ def admin_page(
     Args:
         site: of the request.
         template: which page.
-        form: what was typed, if it could not be taken.
-        error: a sentence about the form as a whole.
-        status: of the answer.
+        refused: the form that could not be taken.
         news: the name of what has just been done.
         context: what the page shows.
     """
-    return site.pages.page(
+    return page_with_forms(
+        site,
         template,
-        status=status,
+        refused=refused,
         areas=AREAS,
-        typed=form.typed if form else {},
-        errors=form.errors if form else {},
-        error=error,
         news=_NEWS.get(news, ""),
         fingerprint=fingerprint,
         changes=changes,
         **context,
     )
-
-
-def told(error: AppError | FormRefused, form: Form, *, typed: bool = True) -> Mapping[str, Any]:
-    """Return what `admin_page` needs to say why a form was not taken."""
-    if isinstance(error, FormRefused):
-        return {"form": form, "status": 422, "error": "Nothing was saved: see below what will not do."}
-    return {"form": form if typed else None, "status": error.status, "error": error.detail}
 
 
 def done(path: str, news: str) -> Response:
@@ -100,7 +85,6 @@ def get_overview(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
         there = workers.present(session)
         shown: dict[str, Any] = {
             "near": near_limit.near_limit(session),
-            "titles": {plan.name: plan.title for plan in plans.list_plans(session)},
             "workers": len(there),
             "slots": sum(one.slots for one in there),
             "missing": [one for one in workers.weakest_layers(there) if one["state"] == "missing"],

@@ -8,9 +8,10 @@ from app.errors import EditedMeanwhile, LimitRefused
 from app.models import Rule
 from app.services.plans import plans
 from app.services.plans.plans import LEAST, MOST, PERIOD_WORDS, PERIODS, Limit, PlanView
-from app.web.admin.pages import admin_page, done, told
+from app.web.admin.pages import admin_page, done
 from app.web.admin.schemas import REASON_LIMIT, PlanIn, PlanOut, PlansOut
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.form_pages import ShownForm, refused
 from app.web.http.forms import Form, FormRefused, SentForm
 from app.web.http.schemas import problems
 from app.web.http.site import SiteOfRequest
@@ -64,7 +65,7 @@ def post_plan(site: SiteOfRequest, admin: CurrentAdmin, name: str, form: SentFor
             form.unchanged_since(_as_json(plan), what=f"the {plan.title} plan")
             plans.set_limits(session, name, limits, by=admin, reason=reason)
     except (EditedMeanwhile, FormRefused, LimitRefused) as error:
-        return _page(site, edited=name, **told(error, form, typed=not isinstance(error, EditedMeanwhile)))
+        return _page(site, refused=refused(name, error, form.typed))
     return done("/admin/plans", "plan")
 
 
@@ -73,10 +74,10 @@ def read_limit(form: Form, rule: Rule) -> Limit:
     unlimited = form.ticked(f"{rule.value}_unlimited")
     amount = None if unlimited else form.whole(f"{rule.value}_amount", least=LEAST[rule], most=MOST)
     period = form.chosen(f"{rule.value}_period", [one.value for one in PERIODS[rule]])
-    facts: dict[str, Any] = {"amount": amount, "period": period}
+    quota: dict[str, Any] = {"amount": amount, "period": period}
     if rule is Rule.TUTOR_MESSAGES and unlimited:
-        facts["fair_use_per_day"] = form.whole_or_none(f"{rule.value}_fair_use", least=1, most=MOST)
-    return plans.checked(rule, facts)
+        quota["fair_use_per_day"] = form.whole_or_none(f"{rule.value}_fair_use", least=1, most=MOST)
+    return plans.checked(rule, quota)
 
 
 def _as_json(plan: PlanView) -> dict[str, Any]:
@@ -102,11 +103,11 @@ def limit_context() -> dict[str, Any]:
     }
 
 
-def _page(site: SiteOfRequest, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
+def _page(site: SiteOfRequest, *, refused: ShownForm | None = None, news: str = "") -> Response:
     with site.database.read() as session:
         found: list[PlanView] = plans.list_plans(session)
-    shown = {"plans": [(plan, _as_json(plan)) for plan in found], "edited": edited, **limit_context()}
-    return admin_page(site, "admin/plans.html", **shown, **telling)
+    shown = {"plans": [(plan, _as_json(plan)) for plan in found], **limit_context()}
+    return admin_page(site, "admin/plans.html", refused=refused, news=news, **shown)
 
 
 _TITLES = {Rule.TUTOR_MESSAGES: "Tutor messages", Rule.CHECKS: "Checks and runs"}

@@ -7,7 +7,7 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field
 from app.models import Period, Role, Rule
 from app.services.plans.codes import LABEL_LIMIT, MOST_CODES, MOST_DAYS
 from app.services.plans.plans import LEAST, MOST
-from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS, Month, Policy
+from app.services.tutor.policy import MOST_FAILURES, MOST_TOKENS, MOST_UPGRADE_TEXT, Month, Policy
 from app.web.http.schemas import Moment, MomentOut, Strict
 from app.web.plans.schemas import QuotaOut
 
@@ -260,6 +260,11 @@ class PolicyIn(Strict):
     failures_per_day: Annotated[int, Field(strict=True, ge=0, le=MOST_FAILURES)] = Field(
         description="How many failed messages an account gets back in a day."
     )
+    upgrade_text: str | None = Field(
+        None,
+        max_length=MOST_UPGRADE_TEXT,
+        description="How one gets more messages here, as the page of one's plan says it; left out, it stays as it is.",
+    )
     reason: Reason
 
 
@@ -268,6 +273,7 @@ class TutorOut(BaseModel):
 
     month_token_ceiling: int
     failures_per_day: int
+    upgrade_text: str
     tokens_reserved: int
     tokens_spent: int
     messages: dict[str, int] = Field(description="By how they ended: `settled`, `reserved` (under way), `released`.")
@@ -279,6 +285,7 @@ def tutor_out(policy: Policy, month: Month) -> TutorOut:
     return TutorOut(
         month_token_ceiling=policy.month_token_ceiling,
         failures_per_day=policy.failures_per_day,
+        upgrade_text=policy.upgrade_text,
         tokens_reserved=month.tokens_reserved,
         tokens_spent=month.tokens_spent,
         messages={"settled": month.settled, "reserved": month.reserved, "released": month.released},

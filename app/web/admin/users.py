@@ -22,10 +22,11 @@ from app.services.administration.users import UserFilter, UserOrder
 from app.services.audit import AuditFilter
 from app.services.plans import plans, quotas
 from app.services.plans.plans import MOST
-from app.web.admin.pages import admin_page, done, told
+from app.web.admin.pages import admin_page, done
 from app.web.admin.plans import limit_context, read_limit
 from app.web.admin.schemas import REASON_LIMIT
 from app.web.auth.dependencies import CurrentAdmin
+from app.web.http.form_pages import ShownForm, refused
 from app.web.http.forms import Form, FormRefused, SentForm
 from app.web.http.site import SiteOfRequest
 
@@ -51,7 +52,7 @@ def get_users_page(
     """Show who there is, by page, as far as they fit the filters."""
     number = int(page) if page.isascii() and page.isdecimal() and 1 <= len(page) <= len(str(_LAST_PAGE)) else 1
     number = min(max(number, 1), _LAST_PAGE)
-    wanted = UserFilter(
+    filters = UserFilter(
         email=q,
         role=Role(role) if role in set(Role) else None,
         plan=plan,
@@ -59,16 +60,16 @@ def get_users_page(
     )
     order = UserOrder(sort) if sort in set(UserOrder) else UserOrder.EMAIL
     with site.database.read() as session:
-        found = users.search(session, wanted, order=order, limit=PER_PAGE, offset=(number - 1) * PER_PAGE)
+        found = users.search(session, filters, order=order, limit=PER_PAGE, offset=(number - 1) * PER_PAGE)
         known = plans.list_plans(session)
     asked = {"q": q, "role": role, "plan": plan, "state": state, "sort": sort}
     return admin_page(
         site,
         "admin/users.html",
         found=found,
-        plans=known,
-        roles=[one.value for one in Role],
-        asked=asked,
+        plans=[(one.name, one.title) for one in known],
+        roles=[(one.value, one.value) for one in Role],
+        form=ShownForm("search", asked),
         query=urlencode({name: value for name, value in asked.items() if value}),
         page=number,
         pages=max(1, -(-found.total // PER_PAGE)),
@@ -92,30 +93,32 @@ def post_user(*, site: SiteOfRequest, admin: CurrentAdmin, user_id: str, what: s
             form.unchanged_since(users.detail(session, account).to_json(), what="this account")
             news = _CHANGES[what](session, account, form, admin)
     except (FormRefused, EditedMeanwhile, LimitRefused, RoleRefused, LastAdmin, OwnAccount) as error:
-        typed = not isinstance(error, EditedMeanwhile)
-        return _user_page(site, admin, user_id, edited=what, **told(error, form, typed=typed))
+        form_id = f"limit-{form.typed.get('rule', '')}" if what == "limit" else what  # there is one for each rule
+        return _user_page(site, admin, user_id, refused=refused(form_id, error, form.typed))
     return done(f"/admin/users/{account.id}", news)
 
 
-def _user_page(site: SiteOfRequest, admin: Account, user_id: str, *, edited: str = "", **telling: Any) -> Response:  # noqa: ANN401
+def _user_page(
+    site: SiteOfRequest, admin: Account, user_id: str, *, refused: ShownForm | None = None, news: str = ""
+) -> Response:
     with site.database.read() as session:
         account = users.named(session, user_id)
-        known = plans.list_plans(session)
+        titles = {plan.name: plan.title for plan in plans.list_plans(session)}
         shown: dict[str, Any] = {
             "user": users.detail(session, account),
-            "plans": known,
-            "titles": {plan.name: plan.title for plan in known},
+            "plans": list(titles.items()),
+            "titles": titles,
             "entries": audit.search(session, AuditFilter(subject=account.id), limit=_ENTRIES),
         }
     return admin_page(
         site,
         "admin/user.html",
-        edited=edited,
+        refused=refused,
+        news=news,
         own=account.id == admin.id,
-        roles=[role.value for role in ASSIGNABLE_ROLES],
+        roles=[(role.value, role.value) for role in ASSIGNABLE_ROLES],
         **shown,
         **limit_context(),
-        **telling,
     )
 
 

@@ -44,9 +44,9 @@ def get_users(
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> UsersOut:
     """Return a page of the accounts that fit all of what is asked."""
-    wanted = UserFilter(email=q, role=role, plan=plan, blocked=blocked)
+    filters = UserFilter(email=q, role=role, plan=plan, blocked=blocked)
     with site.database.read() as session:
-        found = users.search(session, wanted, order=sort, limit=limit, offset=offset)
+        found = users.search(session, filters, order=sort, limit=limit, offset=offset)
     return UsersOut(users=[UserOut.model_validate(row) for row in found.rows], total=found.total)
 
 

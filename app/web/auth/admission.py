@@ -64,10 +64,10 @@ _HASHING = {
 }
 _HASHING_BELOW = ("/reset/", "/confirm/", "/first-admin/")
 
-Answer = Callable[[Request, Problem], Response]
+ProblemResponse = Callable[[Request, Problem], Response]
 
 
-class Kind(Enum):
+class CostlyKind(Enum):
     """What is costly."""
 
     STREAM = auto()
@@ -210,7 +210,7 @@ class Refusals:
             self._kept -= 1
 
 
-class Opening:
+class StreamsBeingOpened:
     """How many are just being opened of each sender. To be used in the event loop only."""
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ class Opening:
 class Admission:
     """Stands before all that needs a thread."""
 
-    def __init__(self, app: ASGIApp, *, answer: Answer, per_account: int, per_network: int) -> None:
+    def __init__(self, app: ASGIApp, *, answer: ProblemResponse, per_account: int, per_network: int) -> None:
         """
         Prepare.
 
@@ -248,7 +248,7 @@ class Admission:
         self._answer = answer
         self._turns = Turns(at_once=HASHED_AT_ONCE, of_a_network=IN_LINE_OF_A_NETWORK)
         self._refusals = Refusals(per_s=_REFUSALS_PER_S)
-        self._opening = Opening()
+        self._opening = StreamsBeingOpened()
         self._most_opening = (2 * per_account, max(8, per_network // 2))
         self._streams = (
             Buckets(most=8 * per_account, per_s=per_account / 4),
@@ -274,22 +274,22 @@ class Admission:
             return
         once = _Once(release)
         try:
-            await self._app(scope, receive, _releasing(send, once, at_start=kind is Kind.STREAM))
+            await self._app(scope, receive, _releasing(send, once, at_start=kind is CostlyKind.STREAM))
         finally:
             once()
 
-    async def _admit(self, kind: Kind, request: Request) -> Callable[[], None]:
+    async def _admit(self, kind: CostlyKind, request: Request) -> Callable[[], None]:
         """Return what is to be called when the costly part is over. Raises SignInBusy, TooManyStreams."""
         network = network_of(request)
-        if kind is Kind.PASSWORD:
+        if kind is CostlyKind.PASSWORD:
             await self._turns.enter(network)
             return self._turns.leave
         senders = (credential_of(request), network)
-        rates = self._streams if kind is Kind.STREAM else self._waits
+        rates = self._streams if kind is CostlyKind.STREAM else self._waits
         for bucket, who in zip(rates, senders, strict=True):
             if wait_s := bucket.take(who):
                 raise TooManyStreams(retry_after_s=max(1, ceil(wait_s)))
-        return self._open(senders) if kind is Kind.STREAM else _nothing
+        return self._open(senders) if kind is CostlyKind.STREAM else _nothing
 
     def _open(self, senders: tuple[str, str]) -> Callable[[], None]:
         mine, everyones = senders
@@ -306,16 +306,16 @@ class Admission:
         return release
 
 
-def kind_of(scope: Scope) -> Kind | None:
+def kind_of(scope: Scope) -> CostlyKind | None:
     """Return what about a request is costly, by its address alone."""
     method, path = scope["method"], scope["path"]
     if (method, path) in _HASHING or (method == "POST" and path.startswith(_HASHING_BELOW)):
-        return Kind.PASSWORD
+        return CostlyKind.PASSWORD
     if method != "GET":
         return None
     if path.endswith("/events"):
-        return Kind.STREAM
-    return Kind.WAIT if b"wait=" in scope["query_string"] else None
+        return CostlyKind.STREAM
+    return CostlyKind.WAIT if b"wait=" in scope["query_string"] else None
 
 
 def credential_of(request: Request) -> str:
@@ -329,13 +329,13 @@ def credential_of(request: Request) -> str:
 class _Once:
     """Something to be done once, however often it is asked for."""
 
-    def __init__(self, deed: Callable[[], None]) -> None:
-        self._deed: Callable[[], None] | None = deed
+    def __init__(self, action: Callable[[], None]) -> None:
+        self._action: Callable[[], None] | None = action
 
     def __call__(self) -> None:
-        deed, self._deed = self._deed, None
-        if deed is not None:
-            deed()
+        action, self._action = self._action, None
+        if action is not None:
+            action()
 
 
 def _releasing(send: Send, release: Callable[[], None], *, at_start: bool) -> Send:

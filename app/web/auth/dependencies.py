@@ -38,17 +38,8 @@ class Visitor:
     new_cookie: str | None
     """The cookie to set, if the visitor has just become a guest, or somebody."""
     secure: bool
-    browser_id: str | None = None
-    """The row of the browser's session, if it had one before this request."""
-    browser: str = ""
-    """What the browser calls itself."""
     is_stored: bool = True
     """Whether the account has a row: who has sent nothing yet has none."""
-
-    @property
-    def arrival(self) -> BrowserContext:
-        """The browser, for the services that sign it in."""
-        return BrowserContext(account_id=self.account.id, browser_id=self.browser_id, name=self.browser)
 
     def remember(self, response: Response) -> None:
         """Set the cookie of a new guest."""
@@ -156,7 +147,6 @@ def _admin(account: Annotated[Account, Depends(_account)]) -> Account:
 def _visitor(site: SiteOfRequest, request: Request) -> Visitor:
     """Return who looks at a page; whoever is new is a guest, so that trying takes no sign-up."""
     access, cookie = find_access(site.database, request), None
-    browser = request.headers.get("user-agent", "")
     if access is not None and _sends_first(access, request):
         access = _stored(site, request, request.cookies[COOKIE])
     if access is None:
@@ -169,18 +159,16 @@ def _visitor(site: SiteOfRequest, request: Request) -> Visitor:
         account=access.account,
         new_cookie=cookie,
         secure=site.settings.secure_cookies,
-        browser_id=access.browser.id if access.browser else None,
-        browser=browser,
         is_stored=access.is_stored,
     )
 
 
-def _passer_by(site: SiteOfRequest, request: Request) -> Account | None:
+def _optional_account(site: SiteOfRequest, request: Request) -> Account | None:
     """Return who looks at a page that is the same for everyone new: nobody is made a guest by it."""
     return find_account(site.database, request)
 
 
-def _arrival(site: SiteOfRequest, request: Request) -> BrowserContext:
+def _browser(site: SiteOfRequest, request: Request) -> BrowserContext:
     """Return the browser that signs in or up. One that is signed in to a blocked account may go to another."""
     try:
         access = find_access(site.database, request)
@@ -193,7 +181,7 @@ def _arrival(site: SiteOfRequest, request: Request) -> BrowserContext:
     )
 
 
-def welcome(site: Site, account: Account, cookie: str, response: Response) -> Response:
+def set_session_cookie(site: Site, account: Account, cookie: str, response: Response) -> Response:
     """Give a browser that has just been signed in its new cookie."""
     viewer.seen(account)
     set_cookie(response, cookie, secure=site.settings.secure_cookies)
@@ -206,5 +194,5 @@ CurrentAccount = Annotated[Account, Depends(_account)]
 CurrentInstructor = Annotated[Account, Depends(_instructor)]
 CurrentAdmin = Annotated[Account, Depends(_admin)]
 CurrentVisitor = Annotated[Visitor, Depends(_visitor)]
-CurrentArrival = Annotated[BrowserContext, Depends(_arrival)]
-PasserBy = Annotated[Account | None, Depends(_passer_by)]
+CurrentBrowser = Annotated[BrowserContext, Depends(_browser)]
+OptionalAccount = Annotated[Account | None, Depends(_optional_account)]

@@ -10,15 +10,15 @@ from fastapi.responses import RedirectResponse
 from app.services.exercises import catalogue
 from app.services.exercises.catalogue import LessonView
 from app.services.exercises.progress import Progress, next_exercise, progress_of
+from app.web.auth.dependencies import OptionalAccount
 from app.web.http.site import SiteOfRequest
-from app.web.auth.dependencies import PasserBy
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.head("/")
 @router.get("/")
-def get_contents(site: SiteOfRequest, account: PasserBy) -> Response:
+def get_contents(site: SiteOfRequest, account: OptionalAccount) -> Response:
     """Show what there is to learn, and where to go on; while there is one exercise only, go straight to it."""
     with site.database.read() as session:
         lessons = catalogue.list_lessons(session)

@@ -1,7 +1,6 @@
 """What a request for an exercise's page reads, each thing once and only if the page shows it."""
 
 from functools import cached_property
-from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -13,6 +12,7 @@ from app.services.plans.plan_usage import PlanUsage, usage_of
 from app.services.submissions import submissions
 from app.services.submissions.submissions import PastAttempt
 from app.services.tutor.context import last_report
+from graders.report import Report
 
 HISTORY_LIMIT = 50
 
@@ -69,8 +69,8 @@ class PageContext:
         return submissions.latest(self.session, account=self.account, exercise_id=self.exercise_id)
 
     @cached_property
-    def report(self) -> dict[str, Any] | None:
-        """What the last report on a check says, as far as hints go by it; None if nothing was graded."""
+    def report(self) -> Report | None:
+        """The last report on a check; None if nothing was graded."""
         if not any(one.verdict for one in self.attempts):
             return None
         return last_report(self.session, self.account, self.exercise_id)

@@ -9,15 +9,16 @@ from fastapi import APIRouter, Response
 from app.models import Role, Submission
 from app.services.exercises.catalogue import ExerciseView
 from app.services.exercises.progress import Progress, next_exercise
+from app.web.auth.dependencies import CurrentVisitor, Visitor
 from app.web.exercises.answer_forms import answer_form
 from app.web.exercises.context import HISTORY_LIMIT, PageContext
-from app.web.hints.routes import ladder_context
+from app.web.hints.routes import hints_context
 from app.web.http.markdown import highlight_code, render_markdown
 from app.web.http.site import SiteOfRequest
 from app.web.tutor.routes import tutor_context
-from app.web.auth.dependencies import CurrentVisitor, Visitor
 
 router = APIRouter(include_in_schema=False)
+
 
 @router.head("/exercises/{exercise_id}")
 @router.get("/exercises/{exercise_id}")
@@ -107,7 +108,7 @@ def around_context(context: PageContext) -> dict[str, Any]:
         ],
         "here": exercise_id,
         "exercise_id": exercise_id,
-        **ladder_context(context.session, context.account, context.version, context.report),
+        **hints_context(context.session, context.account, context.version, context.report),
     }
 
 

@@ -1,6 +1,5 @@
 """Hints: opening one, by the page or by the API, and what instructors see of their use."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Form, Request, Response
@@ -16,6 +15,7 @@ from app.web.auth.dependencies import CurrentAccount, CurrentInstructor, Current
 from app.web.http.markdown import render_markdown
 from app.web.http.schemas import problems
 from app.web.http.site import SiteOfRequest
+from graders.report import Report, Verdict
 
 router = APIRouter(tags=["hints"])
 
@@ -37,7 +37,7 @@ class HintsOut(BaseModel):
     left: int = Field(description="How many are still closed.")
 
 
-class RungIn(BaseModel):
+class HintToOpen(BaseModel):
     """Which hint to open."""
 
     rung: int | None = Field(None, description="Its number, from 1; the next closed one if left out.", ge=1, le=1000)
@@ -52,7 +52,7 @@ def post_next_hint(
     site: SiteOfRequest,
     account: CurrentAccount,
     exercise_id: str,
-    body: Annotated[RungIn | None, Body()] = None,
+    body: Annotated[HintToOpen | None, Body()] = None,
 ) -> HintOut:
     """
     Open the next hint, or the one whose `rung` is sent: that may be sent twice. It never costs a tutor message.
@@ -72,9 +72,9 @@ def post_next_hint(
 def get_hints(site: SiteOfRequest, account: CurrentAccount, exercise_id: str) -> HintsOut:
     """Return the hints that this account has opened, in order."""
     with site.database.read() as session:
-        ladder = hints.hints_of(session, account=account, exercise_id=exercise_id, report=None)
-    opened = [HintOut.model_validate(one) for one in ladder.opened]
-    return HintsOut(hints=opened, left=ladder.total - len(opened))
+        known = hints.hints_of(session, account=account, exercise_id=exercise_id, report=None)
+    opened = [HintOut.model_validate(one) for one in known.opened]
+    return HintsOut(hints=opened, left=known.total - len(opened))
 
 
 @router.post("/exercises/{exercise_id}/hints", include_in_schema=False)
@@ -87,15 +87,15 @@ def post_hint(
     rung: Annotated[int, Form()],
     offered: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Open a hint from the page: answer with the ladder, or go back to the page."""
+    """Open a hint from the page: answer with it and the next offer, or go back to the page."""
     with site.database.write() as session:
         hints.open_hint(session, account=visitor.account, exercise_id=exercise_id, number=rung, offered=offered)
         version = catalogue.current_version(session, exercise_id)
         report = last_report(session, visitor.account, exercise_id)
-        shown = ladder_context(session, visitor.account, version, report)
+        shown = hints_context(session, visitor.account, version, report)
     if request.headers.get("hx-request") == "true":
         answer: Response = site.pages.page(
-            "hints/opened.html", exercise_id=exercise_id, new_rung=rung, swap=False, **shown
+            "hints/opened.html", exercise_id=exercise_id, new_number=rung, swap=False, **shown
         )
     else:
         answer = RedirectResponse(f"/exercises/{exercise_id}#hint-{rung}", status_code=303)
@@ -107,18 +107,18 @@ def post_hint(
 def get_use(site: SiteOfRequest, _instructor: CurrentInstructor, exercise_id: str) -> Response:
     """Show those who teach how often each hint was opened, and whether it helped."""
     with site.database.read() as session:
-        rungs = hints.uses(session, exercise_id)
+        uses = hints.uses(session, exercise_id)
         content = catalogue.current_version(session, exercise_id).content
     texts = [render_markdown(text, anchors=False) for text in content.get("hints", [])]
     return site.pages.page(
         "hints/use.html",
         exercise={"id": exercise_id, "title": content["title"]},
-        rungs=list(zip(rungs, texts, strict=True)),
+        uses=list(zip(uses, texts, strict=True)),
     )
 
 
-def ladder_context(
-    session: Session, account: Account, version: ExerciseVersion, report: Mapping[str, Any] | None
+def hints_context(
+    session: Session, account: Account, version: ExerciseVersion, report: Report | None
 ) -> dict[str, Any]:
     """
     Return what the page shows of the hints: which are open, and which one to offer.
@@ -129,14 +129,16 @@ def ladder_context(
         version: of the exercise.
         report: the last report on a check; None if there is none.
     """
-    ladder = hints.hints_of_version(session, account=account, version=version, report=report)
-    failed = report is not None and report.get("verdict") not in {None, "passed"}
+    known = hints.hints_of_version(session, account=account, version=version, report=report)
+    failed = report is not None and report.verdict is not Verdict.PASSED
     return {
-        "ladder": {
-            "rungs": ladder.total,
-            "opened": [{"rung": one.number, "html": render_markdown(one.text, anchors=False)} for one in ladder.opened],
-            "fitting": ladder.suggested,
-            "fits": ladder.fits_diagnosis and failed,
+        "hints": {
+            "total": known.total,
+            "opened": [
+                {"number": one.number, "html": render_markdown(one.text, anchors=False)} for one in known.opened
+            ],
+            "suggested": known.suggested,
+            "fits": known.fits_diagnosis and failed,
             "offered": failed,
         }
     }

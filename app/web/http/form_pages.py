@@ -1,7 +1,14 @@
-"""What forms have in common: errors stand beside their field, and one goes on only within the site."""
+"""
+Pages with forms: what was refused is shown again, with errors beside their fields; and one goes on within the site.
+
+Each form of a page has an id. A page is rendered with the one form that was refused, if one was, and a template asks
+for each of its forms by id (`form_named`): that one comes with what was typed and what is wrong with it, all others are
+as they should first look. `templates/forms.html` draws their fields.
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import Form, Query
@@ -9,6 +16,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from app.errors import (
     AppError,
+    EditedMeanwhile,
     EmailRefused,
     EmailTaken,
     PasswordRefused,
@@ -16,6 +24,7 @@ from app.errors import (
     SignInRefused,
     TokenRefused,
 )
+from app.web.http.forms import FormRefused
 from app.web.http.site import Site
 
 _FIELDS: dict[type[AppError], str] = {
@@ -26,8 +35,11 @@ _FIELDS: dict[type[AppError], str] = {
     SignInRefused: "form",
     TokenRefused: "label",
 }
+"""Beside which field an error stands; `form` is the form as a whole, as it is for all others."""
 FieldErrors = tuple(_FIELDS)
-"""What a page tells beside a field. Any other error is a page of its own."""
+"""What an account's page tells beside a field. Any other error is a page of its own."""
+_NOTHING_SAVED = "Nothing was saved: see below what will not do."
+_UNREADABLE = 422
 
 Word = Annotated[str, Form()]
 NextInForm = Annotated[str, Form(alias="next")]
@@ -46,22 +58,75 @@ def go_to(path: str) -> RedirectResponse:
     return RedirectResponse(local(path), status_code=303, headers={"Cache-Control": "no-store"})
 
 
-def errors_of(error: AppError, field: str | None = None) -> dict[str, str]:
-    """Return an error as forms show it: by the field beside which it stands."""
-    return {field or _FIELDS.get(type(error), "form"): error.detail}
-
-
 def private(page: Response) -> Response:
     """Keep a page whose address or content is a secret out of caches, and its address out of what it loads."""
     page.headers.update({"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
     return page
 
 
-def form_page(site: Site, template: str) -> Callable[..., Response]:
-    """Return a function that shows a form: with what was typed, and with what is wrong with it."""
+@dataclass(frozen=True)
+class ShownForm:
+    """One form as a template draws it."""
 
-    def show(error: AppError | None = None, *, field: str | None = None, **context: Any) -> Response:  # noqa: ANN401
-        errors = errors_of(error, field) if error else {}
-        return private(site.pages.page(template, status=error.status if error else 200, errors=errors, **context))
+    id: str
+    """One of its page's forms; it makes the ids of its elements unique."""
+    typed: Mapping[str, str] = field(default_factory=dict)
+    """By field. What is not in here looks as it should first look."""
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """By field, a sentence; `form` is the form as a whole."""
+    status: int = 200
+    """Of the page that shows it."""
 
-    return show
+    @property
+    def is_refused(self) -> bool:
+        """Whether it was sent and could not be taken: such a form is not folded away."""
+        return self.status != ShownForm.status
+
+
+def refused(
+    form_id: str, error: AppError | FormRefused, typed: Mapping[str, str] | None = None, *, field: str | None = None
+) -> ShownForm:
+    """
+    Return a form that could not be taken, as its page shows it again.
+
+    Args:
+        form_id: which form of the page.
+        error: why; of a `FormRefused` each field has a reason of its own.
+        typed: what is to stand in its fields again: never a password, and nothing where somebody else was quicker,
+            whose change is to be seen.
+        field: beside which field the error stands, if not beside the usual one of its kind.
+    """
+    if isinstance(error, FormRefused):
+        return ShownForm(form_id, typed or {}, {"form": _NOTHING_SAVED, **error.errors}, _UNREADABLE)
+    kept = {} if typed is None or isinstance(error, EditedMeanwhile) else typed
+    return ShownForm(form_id, kept, {field or _FIELDS.get(type(error), "form"): error.detail}, error.status)
+
+
+def page_with_forms(
+    site: Site,
+    template: str,
+    *,
+    refused: ShownForm | None = None,
+    **context: Any,  # noqa: ANN401  whatever the template shows
+) -> Response:
+    """Render a page that has forms, one of which may have been refused."""
+
+    def form_named(form_id: str) -> ShownForm:
+        return refused if refused is not None and refused.id == form_id else ShownForm(form_id)
+
+    status = refused.status if refused else ShownForm.status
+    return site.pages.page(template, status=status, refused=refused, form_named=form_named, **context)
+
+
+def form_page(
+    site: Site,
+    template: str,
+    error: AppError | None = None,
+    *,
+    typed: Mapping[str, str] | None = None,
+    field: str | None = None,
+    **context: Any,  # noqa: ANN401  whatever the template shows
+) -> Response:
+    """Show a page that is one form, with the id `form`: at first, or again with why it could not be taken."""
+    again = refused("form", error, typed, field=field) if error else None
+    return private(page_with_forms(site, template, refused=again, **context))

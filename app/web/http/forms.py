@@ -25,7 +25,12 @@ _NINES = 10  # digits, beyond which no number of ours goes
 
 
 class FormRefused(Exception):
-    """Something in a form will not do; which fields, and why, is in the form itself."""
+    """Something in a form will not do."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        """Keep a sentence for each field that will not do."""
+        super().__init__(*errors.values())
+        self.errors = errors
 
 
 @dataclass
@@ -81,15 +86,15 @@ class Form:
         end = datetime(day.year, day.month, day.day, 23, 59, 59, tzinfo=UTC)
         return self._wrong(name, "Choose today or a later day.", None) if end <= utc_now() else end
 
-    def unchanged_since(self, facts: object, *, what: str) -> None:
+    def unchanged_since(self, values: object, *, what: str) -> None:
         """Refuse a form that was opened when things stood otherwise. Raises EditedMeanwhile."""
-        if self.typed.get("before") != fingerprint(facts):
+        if self.typed.get("before") != fingerprint(values):
             raise EditedMeanwhile(what=what)
 
     def finish(self) -> None:
         """Go on only if every field that was read will do. Raises FormRefused."""
         if self.errors:
-            raise FormRefused
+            raise FormRefused(self.errors)
 
     def _wrong(self, name: str, sentence: str, instead: Value) -> Value:
         self.errors[name] = sentence
@@ -105,9 +110,9 @@ def as_day(text: str) -> date | None:
     return day if 2000 <= day.year < 2200 else None  # noqa: PLR2004
 
 
-def fingerprint(facts: object) -> str:
-    """Return a short text that is another one for other facts."""
-    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+def fingerprint(values: object) -> str:
+    """Return a short text that is another one for other values."""
+    return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:24]
 
 
 async def _form(request: Request) -> Form:

@@ -27,13 +27,13 @@ MAX_BODY_BYTES = 512 * 1024
 _DRAINED_BYTES = 16 * 1024 * 1024
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
-Answer = Callable[[Request, Problem], Response]
+ProblemResponse = Callable[[Request, Problem], Response]
 
 
 class Guards:
     """The outermost layer of the site."""
 
-    def __init__(self, app: ASGIApp, *, answer: Answer) -> None:
+    def __init__(self, app: ASGIApp, *, answer: ProblemResponse) -> None:
         """`answer` makes a refusal, as a page or a problem document."""
         self._app = app
         self._answer = answer

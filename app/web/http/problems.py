@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong, ready to be told."""
+    """What went wrong, ready to be shown or sent."""
 
     status: int
     title: str
@@ -77,10 +77,10 @@ def install(app: FastAPI, pages: Pages) -> None:
 
     def on_fault(request: Request, error: Exception) -> Response:
         log.error("request_failed", method=request.method, exc_info=error)
-        told = answer(request, _FAULT, pages=pages)
-        told.headers.update(SECURITY_HEADERS)  # this one is made outside the guards
-        told.headers["X-Request-ID"] = request.scope.get("request_id", "")
-        return told
+        response = answer(request, _FAULT, pages=pages)
+        response.headers.update(SECURITY_HEADERS)  # this one is made outside the guards
+        response.headers["X-Request-ID"] = request.scope.get("request_id", "")
+        return response
 
     app.add_exception_handler(AppError, on_app_error)
     app.add_exception_handler(RequestValidationError, on_invalid)
@@ -89,7 +89,7 @@ def install(app: FastAPI, pages: Pages) -> None:
 
 
 def install_database(app: FastAPI, pages: Pages) -> None:
-    """Have a database that does not answer told as a busy site."""
+    """Have a database that does not answer reported as a busy site."""
 
     def on_database(request: Request, error: Exception) -> Response:
         # locked for longer than a writer waits, or away for a moment: what was sent is not stored, so say when to retry
@@ -126,14 +126,14 @@ def document(problem: Problem) -> Response:
     """Tell a problem as `application/problem+json`."""
     # As ASCII: a detail may quote what was sent, and that need not be text that UTF-8 can hold.
     return Response(
-        json.dumps(problem_facts(problem), ensure_ascii=True),
+        json.dumps(problem_members(problem), ensure_ascii=True),
         status_code=problem.status,
         media_type="application/problem+json",
         headers={"Cache-Control": "no-store", **problem.headers},
     )
 
 
-def problem_facts(problem: Problem) -> dict[str, object]:
+def problem_members(problem: Problem) -> dict[str, object]:
     """Return the members of a problem document."""
     head = {"type": problem.kind, "title": problem.title, "status": problem.status, "detail": problem.detail}
     return head | dict(problem.more)
@@ -143,16 +143,16 @@ def from_app_error(error: AppError) -> Problem:
     """Tell a user's fault: its own words, and for a busy site when to come back."""
     headers: dict[str, str] = {}
     more: dict[str, object] = {}
-    if (wait_s := error.facts.get("retry_after_s")) is not None:
+    if (wait_s := error.fields.get("retry_after_s")) is not None:
         headers["Retry-After"] = str(wait_s)
         more["retry_after_s"] = wait_s
     if isinstance(error, QuotaSpent):
-        metrics.quota_denied(str(error.facts.get("rule") or error.kind))
+        metrics.quota_denied(str(error.fields.get("rule") or error.kind))
         more |= _spent(error)
-        if isinstance(resets_at := error.facts.get("resets_at"), datetime):
+        if isinstance(resets_at := error.fields.get("resets_at"), datetime):
             headers["Retry-After"] = str(max(1, ceil((resets_at - utc_now()).total_seconds())))
     if isinstance(error, DraftChanged):
-        more |= error.facts
+        more |= error.fields
     if error.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     return Problem(
@@ -167,14 +167,14 @@ def from_app_error(error: AppError) -> Problem:
 
 def _spent(error: QuotaSpent) -> dict[str, object]:
     """Return what a program wants to know of a limit: which one, how much of it is used, and when there is more."""
-    resets_at = error.facts.get("resets_at")
-    told = {name: error.facts.get(name) for name in ("rule", "limit", "used")}
-    return told | {"resets_at": resets_at.isoformat() if isinstance(resets_at, datetime) else None}
+    resets_at = error.fields.get("resets_at")
+    spent = {name: error.fields.get(name) for name in ("rule", "limit", "used")}
+    return spent | {"resets_at": resets_at.isoformat() if isinstance(resets_at, datetime) else None}
 
 
 def from_validation(errors: Sequence[Any]) -> Problem:
     """Tell what a request has wrong, field by field. What was sent is not repeated: it may be anything."""
-    faults = [{"where": _place(error["loc"]), "detail": _plain(error)} for error in errors]
+    faults = [{"where": _location(error["loc"]), "detail": _plain(error)} for error in errors]
     unreadable = any(error["type"] == "json_invalid" for error in errors)
     return Problem(
         status=400 if unreadable else 422,
@@ -195,7 +195,7 @@ def _from_http(error: HTTPException) -> Problem:
     )
 
 
-def _place(location: Sequence[str | int]) -> str:
+def _location(location: Sequence[str | int]) -> str:
     where, *path = location
     inside = ".".join(str(part) for part in path)
     if where == "body":

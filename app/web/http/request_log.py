@@ -25,7 +25,7 @@ _FAILED = 500
 log = structlog.get_logger()
 
 
-class Access:
+class RequestLog:
     """The outermost layer of the site, but for Starlette's own that turns a fault into an answer."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,6 +1,7 @@
 """Turning templates into HTML: the environment, and addresses of static files that may be cached for ever."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from markupsafe import Markup
 from app.settings import ROOT
 from app.web.http import viewer
 from app.web.http.markdown import render_line, render_markdown
-from app.web.http.moments import utc
 
 STATIC = ROOT / "static"
 
@@ -54,6 +54,12 @@ class Pages:
         """Render a template as an answer. It is somebody's own, so no cache but the browser's keeps it."""
         headers = {"Cache-Control": "private, no-cache", "Vary": "Cookie, HX-Request"}
         return HTMLResponse(self.text(template, **context), status_code=status, headers=headers)
+
+
+def utc(moment: datetime | str) -> str:
+    """Write a moment, or one in ISO 8601, for people; a script turns it into the reader's own time where it can."""
+    read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return read.strftime("%d %b %Y, %H:%M UTC")
 
 
 def _markdown(text: str) -> Markup:

@@ -1,5 +1,5 @@
 """
-How often something may be tried: by one address, or from one place.
+How often something may be tried: by one address, or from one client address.
 
 Counted in memory, over a window that moves. Each web process counts for itself, so with several of them
 as many times more may be tried; and a restart forgets. Generous enough for a class behind one router.
@@ -17,7 +17,7 @@ from app.errors import TooManyTries
 
 _QUARTER = 15  # minutes
 _NETWORK_BITS = 64
-_SHARING_BITS = {4: 24, 6: 56}
+SHARING_BITS = {4: 24, 6: 56}
 """Of what is one network where turns are shared: what a household, a school or a small provider usually has."""
 SIGN_INS = RateLimitItemPerMinute(10, _QUARTER, namespace="sign-in")
 """Of one address from one network, or by one browser that has signed in to its account before."""
@@ -27,16 +27,16 @@ SIGN_INS_FROM = RateLimitItemPerMinute(100, _QUARTER, namespace="sign-in-from")
 SIGN_UPS_FROM = RateLimitItemPerHour(60, namespace="sign-up-from")
 RESETS = RateLimitItemPerHour(5, namespace="reset")
 RESETS_FROM = RateLimitItemPerHour(60, namespace="reset-from")
-PROOFS = RateLimitItemPerMinute(10, _QUARTER, namespace="proof")
+REAUTHENTICATIONS = RateLimitItemPerMinute(10, _QUARTER, namespace="proof")
 """Of the password by somebody who is signed in."""
 MAILS = RateLimitItemPerHour(10, namespace="mail")
 """That somebody who is signed in has sent."""
 GUESTS_MESSAGES = RateLimitItemPerHour(240, namespace="guests-message")
-"""Of guests, to the tutor, from one place: who drops the cookie is a new guest with a quota of their own."""
+"""Of guests, to the tutor, from one client address: who drops the cookie is a new guest with a quota of their own."""
 DRAFTS = RateLimitItemPerMinute(240, namespace="draft")
 """Saved by one account: an editor saves every second and a half at most."""
 FIRST_DRAFTS_FROM = RateLimitItemPerHour(600, namespace="first-draft-from")
-"""Of visitors who are nobody yet, from one place: each makes a guest."""
+"""Of visitors who are nobody yet, from one client address: each makes a guest."""
 CODES = RateLimitItemPerMinute(10, _QUARTER, namespace="code")
 CODES_FROM = RateLimitItemPerHour(100, namespace="code-from")
 
@@ -72,7 +72,7 @@ def new_guests(per_hour: int) -> RateLimitItem:
     return RateLimitItemPerHour(per_hour, namespace="new-guest-from")
 
 
-def place_of(request: Request) -> str:
+def client_address(request: Request) -> str:
     """
     Return where a request comes from; behind a proxy that is trusted, uvicorn has put its word for it there.
 
@@ -97,7 +97,7 @@ def network_of(request: Request) -> str:
         return host
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
-    return str(ip_network((address, _SHARING_BITS[address.version]), strict=False))
+    return str(ip_network((address, SHARING_BITS[address.version]), strict=False))
 
 
 def _in_words(wait_s: int) -> str:

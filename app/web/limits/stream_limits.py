@@ -96,9 +96,9 @@ async def limited(
     """Yield what a source does, as one of the streams of whoever has sent a request; None if it had to give way."""
     network = network_of(request.client.host if request.client else "")
     with streams.opened(account_id=account_id, network=network) as stream:
-        async with aclosing(until_closed(stream, source)) as all_told:
-            async for told in all_told:
-                yield told
+        async with aclosing(until_closed(stream, source)) as items:
+            async for item in items:
+                yield item
 
 
 def _next(source: AsyncGenerator[T]) -> Awaitable[T]:

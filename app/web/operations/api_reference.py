@@ -6,13 +6,14 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from app.web.auth.dependencies import PasserBy
+from app.web.auth.dependencies import OptionalAccount
 from app.web.http.markdown import render_markdown
 from app.web.http.site import SiteOfRequest
 
 router = APIRouter(include_in_schema=False)
 _METHODS = ("get", "post", "put", "patch", "delete")
 _IS_NULL = {"type": "null"}
+_FIRST_ERROR = "400"
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,13 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DocumentedResponse:
     """One way in which a call answers."""
 
     status: str
     description: str
+    members: list[Parameter]
+    """What stands in the body, unless it is an error."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,12 @@ class Call:
     description: str
     """HTML."""
     parameters: list[Parameter]
-    answers: list[Answer]
+    answers: list[DocumentedResponse]
 
 
 @router.head("/api/docs")
 @router.get("/api/docs")
-def get_reference(site: SiteOfRequest, request: Request, _account: PasserBy) -> Response:
+def get_reference(site: SiteOfRequest, request: Request, _account: OptionalAccount) -> Response:
     """Show every call of the API with what it takes and answers."""
     return site.pages.page("docs/api.html", calls=calls_of(request.app.openapi()))
 
@@ -75,21 +78,33 @@ def _call(method: str, path: str, operation: Mapping[str, Any], schemas: Mapping
         summary=operation["summary"],
         description=render_markdown(operation.get("description", ""), anchors=False),
         parameters=parameters,
-        answers=[Answer(status, answer["description"]) for status, answer in operation["responses"].items()],
+        answers=[
+            DocumentedResponse(status, answer["description"], _answered(status, answer, schemas))
+            for status, answer in operation["responses"].items()
+        ],
     )
 
 
-def _members(schema: Mapping[str, Any], schemas: Mapping[str, Any], within: str = "") -> Iterator[Parameter]:
-    """Yield what a body has in it, down to the last object within an object."""
+def _answered(status: str, answer: Mapping[str, Any], schemas: Mapping[str, Any]) -> list[Parameter]:
+    body = answer.get("content", {}).get("application/json")
+    return list(_members(body["schema"], schemas, is_sent=False)) if body and status < _FIRST_ERROR else []
+
+
+def _members(
+    schema: Mapping[str, Any], schemas: Mapping[str, Any], within: str = "", *, is_sent: bool = True
+) -> Iterator[Parameter]:
+    """Yield what a body has in it, down to the last object within an object or a list; `is_sent` to us, or by us."""
     whole = _resolved(schema, schemas)
+    if "items" in whole:
+        yield from _members(whole["items"], schemas, f"{within.removesuffix('.')}[].", is_sent=is_sent)
     required = whole.get("required", [])
     for name, member in whole.get("properties", {}).items():
         inner = _resolved(member, schemas)
         said = member.get("description") or inner.get("description", "")
-        optional = "" if name in required else "May be left out."
+        optional = "" if name in required or not is_sent else "May be left out."
         description = " ".join(part for part in (_kind(inner), said.rstrip(), optional) if part)
         yield Parameter(f"{within}{name}", "JSON body", description)
-        yield from _members(inner, schemas, f"{within}{name}.")
+        yield from _members(inner, schemas, f"{within}{name}.", is_sent=is_sent)
 
 
 def _resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -26,7 +26,7 @@ class AliveOut(BaseModel):
     status: Literal["alive"]
 
 
-class WallOut(BaseModel):
+class SandboxLayerOut(BaseModel):
     """One layer of the sandbox, as the weakest worker has it."""
 
     model_config = ConfigDict(extra="allow")
@@ -44,7 +44,7 @@ class ReadyOut(BaseModel):
     slots: int
     waiting: int = Field(description="Live submissions that no worker has taken.")
     oldest_s: float = Field(description="How long the oldest job has waited.")
-    walls: list[WallOut]
+    walls: list[SandboxLayerOut]
 
 
 _NOT_READY = Problem(
@@ -60,13 +60,13 @@ def get_health(site: SiteOfRequest, _admin: CurrentAdmin) -> Response:
     """Show an administrator what `/readyz` says: who grades, what waits, and whether the walls hold."""
     site.write_metrics()
     with site.database.read() as session:
-        now, totals = metrics.snapshot(session, site.queue), metrics.totals(session)
+        now = metrics.snapshot(session, site.queue)
     return admin_page(
         site,
         "admin/health.html",
         now=now,
         walls=workers.by_layer(now.walls),
-        counted=in_words(now, totals),
+        counted=in_words(now),
         mail_server=_mail_server(site),
         outbox=site.settings.outbox_dir,
         confirms=site.settings.confirms_email,
@@ -110,5 +110,5 @@ def readyz(site: SiteOfRequest) -> ReadyOut | Response:
         slots=slots,
         waiting=waiting,
         oldest_s=oldest_s,
-        walls=[WallOut.model_validate(one) for one in walls],
+        walls=[SandboxLayerOut.model_validate(one) for one in walls],
     )

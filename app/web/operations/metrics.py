@@ -1,5 +1,5 @@
 """
-`/metrics`: the site's figures, as Prometheus reads them.
+`/metrics`: the site's metrics, as Prometheus reads them.
 
 Who may read them: with the setting `metrics_token`, who sends it as a bearer token, from wherever. Without it, who is
 on the machine itself; and not if a proxy has passed the request on, or a public address is set, because then everybody
@@ -7,7 +7,7 @@ seems to be on the machine. To anyone else there is nothing here.
 """
 
 import hmac
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 
 from fastapi import APIRouter, Request, Response
@@ -39,34 +39,36 @@ _ENDINGS = ("_total", "_bucket", "_sum", "_count")
 
 @router.get("/metrics")
 def metrics(request: Request, site: SiteOfRequest) -> Response:
-    """Tell the figures of the whole site. Raises: NotFound."""
+    """Return the metrics of the whole site. Raises: NotFound."""
     if not _may_read(request, site):
         raise NotFound(what="page", name="metrics")
     site.write_metrics()
     with site.database.read() as session:
-        totals, now = service_metrics.totals(session), service_metrics.snapshot(session, site.queue)
-    told = CollectorRegistry(auto_describe=False)
-    told.register(_Told([*_counted(beginnings() | totals), *_known(now)]))
-    return Response(generate_latest(told), headers={"Content-Type": _TYPE, "Cache-Control": "no-store"})
+        now = service_metrics.snapshot(session, site.queue)
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_ReadyMetrics([*_counted(beginnings() | now.totals), *_known(now)]))
+    return Response(generate_latest(registry), headers={"Content-Type": _TYPE, "Cache-Control": "no-store"})
 
 
-def in_words(now: Snapshot, totals: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return the same figures as an administrator's page shows them: what is counted, and how much that is."""
+def in_words(now: Snapshot) -> list[tuple[str, str]]:
+    """Return the same metrics as an administrator's page shows them: what is counted, and how much that is."""
     lines = [("longest wait", _seconds(now.oldest_s))]
     lines += [
         (f"verdicts: {verdict.replace('_', ' ')}", str(number)) for verdict, number in sorted(now.verdicts.items())
     ]
     for phase in ("queued", "run", "judge"):
-        number, total = (totals.get(sample_key(f"{_PHASE}_{end}", {"phase": phase}), 0.0) for end in ("count", "sum"))
+        number, total = (
+            now.totals.get(sample_key(f"{_PHASE}_{end}", {"phase": phase}), 0.0) for end in ("count", "sum")
+        )
         if number:
             lines.append((f"mean time {_PHASES[phase]}", _seconds(total / number)))
     for name, said in _SAID.items():
-        every = [(sample_of(key)[1], value) for key, value in sorted(totals.items()) if sample_of(key)[0] == name]
+        every = [(sample_of(key)[1], value) for key, value in sorted(now.totals.items()) if sample_of(key)[0] == name]
         lines += [(": ".join([said, *labels.values()]).replace("_", " "), f"{value:.0f}") for labels, value in every]
     return lines
 
 
-class _Told:
+class _ReadyMetrics:
     """Metrics that are ready, as prometheus_client wants to be handed them."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
@@ -111,7 +113,9 @@ def _known(now: Snapshot) -> Iterator[Metric]:
     yield GaugeMetricFamily("kelolo_workers", "Workers that were there in the last minute.", now.workers)
     yield GaugeMetricFamily("kelolo_slots", "How many submissions they can grade at once.", now.slots)
     missing = sum(one["state"] == "missing" for one in now.walls)
-    yield GaugeMetricFamily("kelolo_walls_missing", "Walls round students' code that do not hold.", missing)
+    yield GaugeMetricFamily(
+        "kelolo_sandbox_layers_missing", "Sandbox layers around students' code that do not hold.", missing
+    )
     verdicts = CounterMetricFamily("kelolo_verdicts", "Recorded runs by verdict.", labels=["verdict"])
     for verdict, number in sorted((dict.fromkeys(Verdict, 0) | now.verdicts).items()):
         verdicts.add_metric([verdict], number)

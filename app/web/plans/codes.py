@@ -7,15 +7,17 @@ from fastapi.responses import RedirectResponse
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from app.errors import AppError, CodeNotNeeded, CodeRefused, SignUpFirst, TooManyTries
+from app.errors import CodeNotNeeded, CodeRefused, SignUpFirst, TooManyTries
 from app.models import Account, Rule
 from app.services.plans import codes
 from app.services.plans.plan_usage import usage_of
+from app.services.tutor.policy import policy_of
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
+from app.web.http.form_pages import page_with_forms, refused
 from app.web.http.forms import SentForm
 from app.web.http.schemas import Strict, problems
 from app.web.http.site import Site, SiteOfRequest
-from app.web.limits.rate_limits import CODES, CODES_FROM, place_of
+from app.web.limits.rate_limits import CODES, CODES_FROM, client_address
 from app.web.plans.schemas import CurrentPlanOut
 
 router = APIRouter(tags=["account"])
@@ -46,7 +48,7 @@ def get_plan_page(site: SiteOfRequest, visitor: CurrentVisitor, redeemed: str = 
     """Show which plan one has, what is left of it, and where to enter a code."""
     with site.database.read() as session:
         shown = plan_context(session, visitor.account, redeemed=bool(redeemed))
-    page = site.pages.page("accounts/plan_page.html", account=visitor.account, **shown)
+    page = page_with_forms(site, "accounts/plan_page.html", account=visitor.account, **shown)
     visitor.remember(page)
     return page
 
@@ -60,13 +62,14 @@ def post_code(*, site: SiteOfRequest, request: Request, account: CurrentAccount,
         with site.database.write() as session:
             codes.redeem(session, account, typed)
     except (CodeRefused, CodeNotNeeded, SignUpFirst, TooManyTries) as error:
-        return _refused(site, account, typed, error)
+        with site.database.read() as session:
+            shown = plan_context(session, account)
+        again = refused("redeem", error, {"code": typed}, field="code")
+        return page_with_forms(site, "accounts/plan_page.html", refused=again, account=account, **shown)
     return RedirectResponse("/account/plan?redeemed=yes", status_code=303)
 
 
-def plan_context(
-    session: Session, account: Account, *, redeemed: bool = False, code: str = "", code_error: str = ""
-) -> dict[str, Any]:
+def plan_context(session: Session, account: Account, *, redeemed: bool = False) -> dict[str, Any]:
     """
     Return what `accounts/plan.html` shows of an account, beside the `account` itself.
 
@@ -74,27 +77,18 @@ def plan_context(
         session: of a transaction that may read.
         account: whose plan.
         redeemed: whether a code was just redeemed.
-        code: what was typed, if it was refused.
-        code_error: why it was refused.
     """
     usage = usage_of(session, account)
     return {
-        "held": usage.plan,
+        "plan": usage.plan,
         "quota": usage.tutor_messages,
         "checks": usage.limits[Rule.CHECKS],
         "redeemed": redeemed,
-        "code": code,
-        "code_error": code_error,
+        "upgrade_text": policy_of(session).upgrade_text,
     }
 
 
 def _count_try(site: Site, request: Request, account: Account) -> None:
     """Slow programs down that guess. Raises TooManyTries."""
     site.rates.take(CODES, account.id)
-    site.rates.take(CODES_FROM, place_of(request))
-
-
-def _refused(site: SiteOfRequest, account: Account, typed: str, error: AppError) -> Response:
-    with site.database.read() as session:
-        shown = plan_context(session, account, code=typed, code_error=error.detail)
-    return site.pages.page("accounts/plan_page.html", status=error.status, account=account, **shown)
+    site.rates.take(CODES_FROM, client_address(request))

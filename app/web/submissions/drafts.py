@@ -17,7 +17,7 @@ from app.services.submissions.drafts import DRAFTS_KEPT, NAME_PATTERN
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
 from app.web.http.schemas import ProblemOut, problems
 from app.web.http.site import Site, SiteOfRequest
-from app.web.limits.rate_limits import DRAFTS, FIRST_DRAFTS_FROM, place_of
+from app.web.limits.rate_limits import DRAFTS, FIRST_DRAFTS_FROM, client_address
 
 router = APIRouter()
 
@@ -40,8 +40,8 @@ class FirstDraftIn(DraftIn):
     id: str = Field(pattern=NAME_PATTERN)
 
 
-class _Told(BaseModel):
-    """What is told of a draft in any case."""
+class _StoredDraft(BaseModel):
+    """What every answer says of a stored draft."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -50,13 +50,13 @@ class _Told(BaseModel):
     updated_at: datetime
 
 
-class DraftOut(_Told):
+class DraftOut(_StoredDraft):
     """A draft."""
 
     text: str
 
 
-class DraftSaved(_Told):
+class DraftSaved(_StoredDraft):
     """How a draft stands after it was saved."""
 
     is_sent: bool = Field(description="The text is an attempt already, so no draft of it is kept.")
@@ -76,8 +76,8 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {
 
 
 def _room_for_another(site: SiteOfRequest, request: Request) -> None:
-    """Bound how many guests one place can become by drafts. Raises TooManyTries."""
-    site.rates.take(FIRST_DRAFTS_FROM, place_of(request))
+    """Bound how many guests one client address can become by drafts. Raises TooManyTries."""
+    site.rates.take(FIRST_DRAFTS_FROM, client_address(request))
 
 
 @router.get(

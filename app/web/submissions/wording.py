@@ -7,6 +7,7 @@ from app.models import SubmissionKind
 from app.services.exercises.progress import Progress
 from app.services.submissions.submissions import PastAttempt, SubmissionPhase, SubmissionState
 from graders.report import CheckResult, CheckStatus, Misconception, Report, TensorShape, Verdict
+from graders.reporting import vocabulary
 
 
 @dataclass(frozen=True)
@@ -27,56 +28,30 @@ class Size:
     off: bool  # differs from what is expected here
 
 
-_CHECK_LOOKS = {
-    CheckStatus.PASSED: Look(word="Passed", icon="check", tone="good"),
-    CheckStatus.FAILED: Look(word="Failed", icon="cross", tone="bad"),
-    CheckStatus.NOT_RUN: Look(word="Not judged", icon="minus", tone="skipped"),
+_CHECK_MARKS = {
+    CheckStatus.PASSED: ("check", "good"),
+    CheckStatus.FAILED: ("cross", "bad"),
+    CheckStatus.NOT_RUN: ("minus", "skipped"),
 }
-_PAST_LOOKS = {
-    Verdict.PASSED: Look(word="Passed", icon="check", tone="good"),
-    Verdict.FAILED: Look(word="Not yet right", icon="cross", tone="bad"),
-    Verdict.ERROR: Look(word="Stopped with an error", icon="cross", tone="bad"),
-    Verdict.TIME_LIMIT: Look(word="Took too long", icon="clock", tone="bad"),
-    Verdict.MEMORY_LIMIT: Look(word="Too much memory", icon="alert", tone="bad"),
-    Verdict.OUTPUT_LIMIT: Look(word="Printed too much", icon="alert", tone="bad"),
-    Verdict.CRASHED: Look(word="Crashed", icon="alert", tone="bad"),
-    Verdict.GRADER_FAULT: Look(word="Not graded, our fault", icon="alert", tone="warn"),
+_VERDICT_MARKS = {
+    Verdict.PASSED: ("check", "good"),
+    Verdict.FAILED: ("cross", "bad"),
+    Verdict.ERROR: ("cross", "bad"),
+    Verdict.TIME_LIMIT: ("clock", "bad"),
+    Verdict.MEMORY_LIMIT: ("alert", "bad"),
+    Verdict.OUTPUT_LIMIT: ("alert", "bad"),
+    Verdict.CRASHED: ("alert", "bad"),
+    Verdict.GRADER_FAULT: ("alert", "warn"),
 }
+_CHECK_LOOKS = {status: Look(vocabulary.CHECK_WORDS[status], *marks) for status, marks in _CHECK_MARKS.items()}
+_PAST_LOOKS = {verdict: Look(vocabulary.VERDICT_WORDS[verdict], *marks) for verdict, marks in _VERDICT_MARKS.items()}
 _PROGRESS_LOOKS = {
     Progress.NEW: Look(word="New", icon="ring", tone="new"),
     Progress.TRIED: Look(word="Tried", icon="half", tone="tried"),
     Progress.DONE: Look(word="Done", icon="tick", tone="good"),
 }
-_NOT_READ = Look(word="Not read as an answer", icon="alert", tone="warn")
-_ON_ITS_WAY = Look(word="On its way", icon="clock", tone="plain")
-_HEADLINES = {
-    Verdict.ERROR: "Your code stopped with an error",
-    Verdict.TIME_LIMIT: "Your code took too long",
-    Verdict.MEMORY_LIMIT: "Your code needed too much memory",
-    Verdict.OUTPUT_LIMIT: "Your code printed too much",
-    Verdict.CRASHED: "Your code crashed",
-    Verdict.GRADER_FAULT: "We couldn’t grade this",
-}
-_ANSWER_HEADLINES = {
-    Verdict.PASSED: "That’s right",
-    Verdict.FAILED: "Not yet right",
-    Verdict.ERROR: "That can’t be read as an answer",
-}
-_ANSWER_SUMMARIES = {
-    Verdict.PASSED: "Well done.",
-    Verdict.FAILED: "Think it over, and answer again.",
-    Verdict.ERROR: "It doesn’t count as an answer: write it another way.",
-}
-_SUMMARIES = {
-    Verdict.PASSED: "Right on the lesson’s data, and on other data and other sizes.",
-    Verdict.FAILED: "Start with the first one: it is open below.",
-    Verdict.ERROR: "See below what happened and where.",
-    Verdict.TIME_LIMIT: "It was ended. Is there a loop that never stops?",
-    Verdict.MEMORY_LIMIT: "It was ended. Is there a tensor much larger than you meant?",
-    Verdict.OUTPUT_LIMIT: "It was ended. Is there a print inside a long loop?",
-    Verdict.CRASHED: "Python itself was ended, which no ordinary mistake does.",
-    Verdict.GRADER_FAULT: "This is our fault, not your code’s, and it doesn’t count. Please send it again.",
-}
+_NOT_READ = Look(vocabulary.NOT_AN_ANSWER, icon="alert", tone="warn")
+_ON_ITS_WAY = Look(vocabulary.ON_ITS_WAY, icon="clock", tone="plain")
 
 
 def report_of(attempt: SubmissionState) -> Report:
@@ -89,18 +64,12 @@ def report_of(attempt: SubmissionState) -> Report:
 def headline(attempt: SubmissionState, *, question: bool = False) -> str:
     """Say in a few words how a graded submission ended; to a question, how the answer is."""
     report = report_of(attempt)
-    verdict = report.verdict
-    if question and verdict in _ANSWER_HEADLINES:
-        return _ANSWER_HEADLINES[verdict]
-    if verdict in _HEADLINES:
-        return _HEADLINES[verdict]
-    if attempt.kind is SubmissionKind.RUN:
-        return "Your code ran to its end"
-    statuses = [check.status for check in report.checks]
-    if verdict is Verdict.PASSED:
-        return f"All {len(statuses)} checks passed" if len(statuses) > 1 else "The check passed"
-    failed = statuses.count(CheckStatus.FAILED)
-    return f"{failed} of {len(statuses)} checks failed" if len(statuses) > 1 else "The check failed"
+    return vocabulary.headline(
+        report.verdict,
+        [check.status for check in report.checks],
+        execution=attempt.kind is SubmissionKind.RUN,
+        question=question,
+    )
 
 
 def summary(attempt: SubmissionState, *, question: bool = False) -> str:
@@ -108,13 +77,13 @@ def summary(attempt: SubmissionState, *, question: bool = False) -> str:
     report = report_of(attempt)
     if report.note:
         return report.note
-    if question and report.verdict in _ANSWER_SUMMARIES:
-        return _ANSWER_SUMMARIES[report.verdict]
+    if question and report.verdict in vocabulary.ANSWER_SUMMARIES:
+        return vocabulary.ANSWER_SUMMARIES[report.verdict]
     if attempt.kind is SubmissionKind.RUN and report.verdict is Verdict.PASSED:
-        return "This was only a run: nothing was judged. Press Check when you are ready."
+        return vocabulary.EXECUTION_SUMMARY
     if shown_mix_up(report):
-        return "It looks like one known mix-up: read that first."
-    return _SUMMARIES[report.verdict]
+        return vocabulary.MIX_UP_SUMMARY
+    return vocabulary.SUMMARIES[report.verdict]
 
 
 def shown_mix_up(report: Report) -> Misconception | None:

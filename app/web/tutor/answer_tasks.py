@@ -10,7 +10,7 @@ connection while a model is thinking.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, TypeVar
 
 import structlog
@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app import metrics
-from app.clients.tutor import EngineFailed, Passage, TutorContext, TutorEngine
+from app.clients.tutor import EngineFailed, Outcome, Passage, TutorContext, TutorEngine
 from app.db import Database
 from app.errors import AnswerFailed
 from app.models import Account
@@ -39,6 +39,11 @@ LONGEST_WAIT_S = 30.0
 """How long the same message, sent again, waits for another server that is answering it."""
 LONGEST_S = 150.0
 """For a whole answer; shorter than the lease, so that a reservation is never released under its answer."""
+STAND_IN = (
+    "The hosted tutor cannot be reached just now, so the offline tutor answers in its place. This answer costs you no "
+    "message.\n\n"
+)
+"""What a stand-in's answer begins with."""
 REPLACEMENT = (
     "That would have been the line itself, and then the exercise would be over without you. "
     "Let me ask something instead: which value goes in, what shape has it, and what should come out?"
@@ -46,7 +51,7 @@ REPLACEMENT = (
 
 
 @dataclass(frozen=True)
-class Told:
+class AnswerState:
     """What is known of an answer at a moment."""
 
     text: str
@@ -60,33 +65,33 @@ class Answering:
     """One answer under way."""
 
     def __init__(self, message_id: str) -> None:
-        """Nothing is told yet."""
+        """Nothing is known yet."""
         self.message_id = message_id
-        self.told = Told("")
+        self.state = AnswerState("")
         self._changed = asyncio.Event()
 
-    def tell(self, told: Told) -> None:
+    def publish(self, state: AnswerState) -> None:
         """Let all who follow know more."""
-        self.told = told
+        self.state = state
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def follow(self) -> AsyncGenerator[Told]:
+    async def follow(self) -> AsyncGenerator[AnswerState]:
         """Yield what is known now, and again after each change, until the answer has ended."""
         while True:
-            changed, told = self._changed, self.told
-            yield told
-            if told.done:
+            changed, state = self._changed, self.state
+            yield state
+            if state.done:
                 return
             await changed.wait()
 
-    async def end(self) -> Told:
+    async def end(self) -> AnswerState:
         """Wait until the answer has ended."""
-        async with aclosing(self.follow()) as all_told:
-            async for told in all_told:
-                if told.done:
-                    return told
-        return self.told
+        async with aclosing(self.follow()) as states:
+            async for state in states:
+                if state.done:
+                    return state
+        return self.state
 
 
 class AnswerDesk:
@@ -159,7 +164,7 @@ class AnswerDesk:
         """Reserve and answer in one task, so that no request that is cut off between the two leaves a reservation."""
         try:
             reservation = await self._reserve_patiently(account, exercise_id, *sent)
-        except Exception as refused:  # noqa: BLE001  told to whoever has asked
+        except Exception as refused:  # noqa: BLE001  reported to whoever has asked
             begun.set_exception(refused)
             return
         if reservation.settled or reservation.under_way:
@@ -205,8 +210,8 @@ class AnswerDesk:
             async with asyncio.timeout(LONGEST_S):
                 prepared = await to_thread.run_sync(self._prepare, *asked)
                 engine, tokens = await self._choose(reservation, prepared.context)
-                text, sources, tokens = await self._write(answering, engine, prepared, most=tokens)
-            kept = CompleteAnswer(text, [_source(one) for one in sources], engine.name, tokens)
+                kept = await self._written(answering, engine, prepared, most=tokens)
+                tokens = kept.tokens
             reason = "" if await self._in_write(ledger.settle, reservation, kept) else "late"
         except EngineFailed as failed:
             reason = failed.reason
@@ -225,8 +230,8 @@ class AnswerDesk:
             log.warning("tutor_answer_released", message=reservation.message_id, reason=reason)
             if not await self._release(reservation, reason=reason, tokens=tokens) and reason == "stopped":
                 reason = ""  # it was settled at the last instant
-        told = answering.told
-        answering.tell(Told(told.text, told.sources, failed=reason, done=True))
+        state = answering.state
+        answering.publish(AnswerState(state.text, state.sources, failed=reason, done=True))
         self._running.pop(reservation.message_id, None)
 
     async def _release(self, reservation: Reservation, *, reason: str, tokens: int) -> bool:
@@ -244,28 +249,49 @@ class AnswerDesk:
         log.warning("tutor_ceiling_reached", message=reservation.message_id)
         return self._fallback, 0
 
-    async def _write(
+    async def _written(
         self, answering: Answering, engine: TutorEngine, prepared: PreparedAnswer, *, most: int
-    ) -> tuple[str, tuple[Passage, ...], int]:
-        """Let the engine write, under the guard's eyes; the text, its sources, what it cost. Raises EngineFailed."""
-        text, sources, tokens = "", tuple[Passage, ...](), most
-        watch = LeakFilter(prepared.protected, prepared.visible, REPLACEMENT)
-        async with aclosing(guarded(engine.answer(prepared.context), watch)) as pieces:
+    ) -> CompleteAnswer:
+        """
+        Let the engine write; where it is down before its first word, let the fallback write instead.
+
+        Raises:
+            EngineFailed: it failed in the middle, or the fallback itself did.
+        """
+        try:
+            return await self._write(answering, engine, prepared, most=most)
+        except EngineFailed as failed:
+            if engine is self._fallback or answering.state.text:
+                raise
+            log.warning("tutor_stood_in", message=answering.message_id, reason=failed.reason)
+            metrics.tutor_answered(failed.reason)
+            tokens = 0 if failed.reason in _NEVER_BEGUN else most
+        answer = await self._write(answering, self._fallback, prepared, most=0, lead=STAND_IN)
+        return replace(answer, tokens=tokens, outcome=Outcome.STAND_IN)
+
+    async def _write(
+        self, answering: Answering, engine: TutorEngine, prepared: PreparedAnswer, *, most: int, lead: str = ""
+    ) -> CompleteAnswer:
+        """Let one engine write, under the guard's eyes. Raises EngineFailed."""
+        text, sources, tokens, outcome = lead, tuple[Passage, ...](), most, Outcome.ANSWERED
+        leak_filter = LeakFilter(prepared.protected, prepared.visible, REPLACEMENT)
+        async with aclosing(guarded(engine.answer(prepared.context), leak_filter)) as pieces:
             async for piece in pieces:
                 text += piece.text
                 sources = piece.sources or sources
                 tokens = min(most, piece.usage.tokens) if piece.usage else tokens
-                answering.tell(Told(text, sources))
-        if watch.is_replaced:
+                outcome = piece.outcome
+                answering.publish(AnswerState(text, sources))
+        if leak_filter.is_replaced:
             log.warning("tutor_answer_replaced", message=answering.message_id, engine=engine.name)
         if not text.strip():
             raise EngineFailed("empty")
-        return text, sources, tokens
+        return CompleteAnswer(text, [_source(one) for one in sources], engine.name, tokens, outcome)
 
-    async def _in_write(self, deed: Callable[Concatenate[Session, P], T], *args: P.args, **named: P.kwargs) -> T:
+    async def _in_write(self, action: Callable[Concatenate[Session, P], T], *args: P.args, **named: P.kwargs) -> T:
         def do() -> T:
             with self._database.write() as session:
-                return deed(session, *args, **named)
+                return action(session, *args, **named)
 
         return await to_thread.run_sync(do)
 
@@ -283,9 +309,9 @@ def release_lost(database: Database, account: Account) -> None:
             ledger.release_lost(session, account_id=account.id)
 
 
-def failure(told: Told) -> AnswerFailed:
+def failure(state: AnswerState) -> AnswerFailed:
     """Return what is said of an answer that has come to nothing."""
-    return AnswerFailed(reason=_WORDS.get(told.failed, "something went wrong on our side"))
+    return AnswerFailed(reason=_WORDS.get(state.failed, "something went wrong on our side"))
 
 
 def _source(passage: Passage) -> dict[str, str]:

@@ -20,14 +20,14 @@ from app.services.tutor import context as contexts
 from app.services.tutor import ledger
 from app.web.auth.dependencies import CurrentAccount, CurrentVisitor
 from app.web.http.markdown import render_reply
-from app.web.http.problems import from_app_error, problem_facts
+from app.web.http.problems import from_app_error, problem_members
 from app.web.http.schemas import problems
 from app.web.http.site import Site, SiteOfRequest
-from app.web.limits.rate_limits import GUESTS_MESSAGES, place_of
+from app.web.limits.rate_limits import GUESTS_MESSAGES, client_address
 from app.web.limits.render_budget import begin_page
 from app.web.limits.stream_limits import CLOSED, limited
 from app.web.plans.schemas import QuotaOut
-from app.web.tutor.answer_tasks import AnswerDesk, Answering, Told, failure
+from app.web.tutor.answer_tasks import AnswerDesk, Answering, AnswerState, failure
 from app.web.tutor.schemas import SourceOut
 
 router = APIRouter(tags=["tutor"])
@@ -85,36 +85,36 @@ async def post_question(
     if "text/event-stream" in accept:
         stream = _stream(site, account, reservation.message_id, answering)
         return EventSourceResponse(_limited(site, request, account, stream))
-    if answering is not None and (told := await answering.end()).failed:
-        raise failure(told)
+    if answering is not None and (state := await answering.end()).failed:
+        raise failure(state)
     return await to_thread.run_sync(_answer, site, account, reservation.message_id)
 
 
 async def _limited(
     site: Site, request: Request, account: Account, stream: AsyncGenerator[bytes]
 ) -> AsyncGenerator[bytes]:
-    async with aclosing(limited(site.streams, request, account.id, stream)) as all_told:
-        async for told in all_told:
-            yield told or format_sse_event(event=CLOSED.event, data_str=CLOSED.raw_data, retry=CLOSED.retry)
+    async with aclosing(limited(site.streams, request, account.id, stream)) as states:
+        async for state in states:
+            yield state or format_sse_event(event=CLOSED.event, data_str=CLOSED.raw_data, retry=CLOSED.retry)
 
 
 async def _stream(site: Site, account: Account, message_id: str, answering: Answering | None) -> AsyncGenerator[bytes]:
     """Send an answer as it is written, then once as a whole."""
     if answering is not None:
         sent = 0
-        async with aclosing(answering.follow()) as all_told:
-            async for told in all_told:
-                if new := told.text[sent:]:
-                    sent = len(told.text)
+        async with aclosing(answering.follow()) as states:
+            async for state in states:
+                if new := state.text[sent:]:
+                    sent = len(state.text)
                     yield _event("piece", {"text": new})
-        if answering.told.failed:
-            yield _event("problem", problem_facts(from_app_error(failure(answering.told))))
+        if answering.state.failed:
+            yield _event("problem", problem_members(from_app_error(failure(answering.state))))
             return
     try:
         whole = await to_thread.run_sync(_answer, site, account, message_id)
         yield _event("answer", whole.model_dump(mode="json"))
     except AppError as error:
-        yield _event("problem", problem_facts(from_app_error(error)))
+        yield _event("problem", problem_members(from_app_error(error)))
 
 
 def _event(name: str, data: Any) -> bytes:  # noqa: ANN401  anything that JSON can hold
@@ -150,8 +150,8 @@ async def post_message(
         visitor.account, exercise_id, text=text, client_message_id=client_message_id
     )
     if request.headers.get("hx-request") != "true":
-        if answering is not None and (told := await answering.end()).failed:
-            raise failure(told)
+        if answering is not None and (state := await answering.end()).failed:
+            raise failure(state)
         answer: Response = RedirectResponse(f"/exercises/{exercise_id}#tutor", status_code=303)
     else:
         answer = await to_thread.run_sync(_asked, site, visitor.account, exercise_id, reservation.message_id)
@@ -160,9 +160,9 @@ async def post_message(
 
 
 def _refuse_crowd(site: Site, request: Request, account: Account) -> None:
-    """Let no place ask as one new guest after the other. Raises TooManyTries."""
+    """Let no client address ask as one new guest after the other. Raises TooManyTries."""
     if account.role is Role.GUEST:
-        site.rates.take(GUESTS_MESSAGES, place_of(request))
+        site.rates.take(GUESTS_MESSAGES, client_address(request))
 
 
 def _asked(site: Site, account: Account, exercise_id: str, message_id: str) -> Response:
@@ -191,15 +191,15 @@ async def get_message_events(
     """Stream an answer as HTML; `end` tells the browser not to connect again."""
     answering = site.parts.get(AnswerDesk).running(message_id)
     if answering is not None:
-        async with aclosing(limited(site.streams, request, account.id, answering.follow())) as all_told:
-            async for told in all_told:
-                if told is None:
+        async with aclosing(limited(site.streams, request, account.id, answering.follow())) as states:
+            async for state in states:
+                if state is None:
                     yield CLOSED
                     return
-                if told.text and not told.done:
-                    html = await to_thread.run_sync(_being_written, told.text, limiter=site.renderings)
+                if state.text and not state.done:
+                    html = await to_thread.run_sync(_being_written, state.text, limiter=site.renderings)
                     yield ServerSentEvent(raw_data=html, event="answer")
-    html = await to_thread.run_sync(_ended, site, account, message_id, answering.told if answering else None)
+    html = await to_thread.run_sync(_ended, site, account, message_id, answering.state if answering else None)
     yield ServerSentEvent(raw_data=html, event="answer")
     yield ServerSentEvent(raw_data="over", event="end")
 
@@ -209,7 +209,7 @@ def _being_written(text: str) -> str:
     return str(render_reply(text, keep=False))
 
 
-def _ended(site: Site, account: Account, message_id: str, told: Told | None) -> str:
+def _ended(site: Site, account: Account, message_id: str, state: AnswerState | None) -> str:
     """Return how an answer has ended, and the counter as it now stands."""
     with site.database.read() as session:
         message = ledger.mine(session, account=account, message_id=message_id)
@@ -217,7 +217,7 @@ def _ended(site: Site, account: Account, message_id: str, told: Told | None) -> 
             **quota_context(usage_of(session, account)),
             "message": _shown(message, _exercise_of(session, message)),
         }
-    detail = failure(told).detail if told and told.failed else ""
+    detail = failure(state).detail if state and state.failed else ""
     return site.pages.text("tutor/ended.html", detail=detail, swap=True, **shown)
 
 

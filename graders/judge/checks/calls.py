@@ -7,6 +7,7 @@ list asks for an operation and rules out one of its names, that name is looked f
 
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.operations import operation, operations
+from graders.reporting import vocabulary
 from graders.task import Check
 
 _NOT = "not "
@@ -15,7 +16,7 @@ _NOT = "not "
 def judge(trial: Trial, check: Check) -> Outcome:
     """Look for each of `names`: `torch.softmax`, `torch.nn.functional.linear` …; after `not `, for its absence."""
     if not trial.parsed:
-        return not_run("Your code does not run yet, so nothing could be looked at.")
+        return not_run(vocabulary.NOT_PARSED)
     ran = frozenset(one for name in trial.observation.calls for one in operations(name))
     wanted = [name for name in check.names if not name.startswith(_NOT)]
     asked_for = {operation(name) for name in wanted}
@@ -26,5 +27,5 @@ def judge(trial: Trial, check: Check) -> Outcome:
     if missing is None:
         return passed()
     if trial.observation.fault is not None:
-        return not_run(f"Your code stopped before `{missing}` was run.")
+        return not_run(vocabulary.stopped_before(missing, "run"))
     return failed(f"`{missing}` was not run. {check.message}".strip())

@@ -13,10 +13,10 @@ from graders.judge.trials import disclosure
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.judge.values.compare import Mismatch, Terms, compare, fits, same_value
 from graders.judge.values.decode_observation import Observed
+from graders.reporting import vocabulary
 from graders.student.observation import table_of
 from graders.task import Check
 
-_UNKNOWN = "What would be right here follows from something that is not there, or does not fit."
 _WANTED = {"floating": "floating-point numbers, float32 or float64", "whole": "whole numbers"}
 
 
@@ -95,7 +95,7 @@ def _right(trial: Trial, check: Check, unjudged: list[Outcome]) -> Iterator[_Rig
         except Exception as fault:  # noqa: BLE001  the student's outputs need not fit the author's expression
             trial.note(fault, f"`accept` of the check “{check.id}”")
             if trial.is_unmade(fault):
-                unjudged.append(not_run(_UNKNOWN, by_author=trial.is_broken(fault)))
+                unjudged.append(not_run(vocabulary.UNKNOWN_VALUE, by_author=trial.is_broken(fault)))
             continue
         if not isinstance(value, torch.Tensor) or _is_plain(value):
             yield _Right((), value, trial.terms_of(expression), expression)
@@ -136,13 +136,12 @@ def _unjudged(trial: Trial, check: Check, found: list[tuple[Mismatch, _Right]], 
     coarse = [name for mismatch, right in judged if mismatch.kind == "type" for name in right.given]
     source = next((name for name in coarse if trial.made(name).dtype == kind and not _is_typed_well(trial, name)), "")
     if source:
-        return f"{trial.called(check.of)} holds {kind}, as your own {trial.called(source)} does; that comes first."
+        return vocabulary.same_type_as(trial.called(check.of), kind, trial.called(source))
     if poisoned:
-        source = trial.called(poisoned)
-        return f"{trial.called(check.of)} is judged by your own {source}, and that holds numbers that are not (nan)."
+        return vocabulary.unusable(trial.called(check.of), trial.called(poisoned), nan=True)
     if not found:
         needed = " or ".join(", ".join(map(trial.called, given)) for given in check.given if given)
-        return f"{trial.called(check.of)} is judged by your own {needed or 'values'}, which cannot be used as it is."
+        return vocabulary.unusable(trial.called(check.of), needed or "values", nan=False)
     return ""
 
 
@@ -188,9 +187,10 @@ def _learns(trial: Trial, check: Check, right: _Right) -> Outcome:
         found = trial.observation.gradients.get(f"{check.of}>{table}")
         if isinstance(found, str) and found == "none":  # torch is slow to tell a tensor from a text
             return failed(
-                f"{trial.called(check.of)} has the right numbers, but it is cut off from `{table}`: no gradient gets "
-                "back to it. Either it was not made from that table, or something on the way drops the gradient "
-                "(`.data`, `.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
+                f"{trial.called(check.of)} has the right numbers, but it is cut off from `{table}`: "
+                "no gradient gets back to it. "
+                "Either it was not made from that table, or something on the way drops the gradient (`.data`, "
+                "`.detach()`, `torch.no_grad()`, `torch.tensor(…)`)."
             )
         if isinstance(found, str) and found.startswith("error"):
             return failed(f"{trial.called(check.of)} has the right numbers, but {stopped(trial, found)} `{table}`.")

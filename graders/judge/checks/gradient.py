@@ -6,6 +6,7 @@ from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.judge.values.compare import compare
 from graders.judge.values.decode_observation import Observed
 from graders.report import CheckStatus
+from graders.reporting import vocabulary
 from graders.task import Check
 
 
@@ -61,8 +62,9 @@ def why_cut(trial: Trial, check: Check, of: Observed, to: Observed) -> str:
     if not of.requires_grad:
         return f"{trial.called(check.of)} is cut off from `{check.to}`: something on the way drops the gradient."
     return (
-        f"{trial.called(check.of)} does not come from the table that `{check.to}` is now: no gradient gets from one to "
-        "the other. Was the table made again after it was looked up?"
+        f"{trial.called(check.of)} does not come from the table that `{check.to}` is now: "
+        "no gradient gets from one to the other. "
+        "Was the table made again after it was looked up?"
     )
 
 
@@ -72,12 +74,10 @@ def _by_row(trial: Trial, check: Check, found: torch.Tensor) -> Outcome:
     ]
     outcome = trial.outcomes.get(checks[0].id) if checks else None
     if outcome is not None and outcome.status is not CheckStatus.PASSED:
-        return not_run(
-            f"A gradient arrives; whether it is the right one can be said once {trial.called(check.of)} is right."
-        )
+        return not_run(vocabulary.gradient_needs(trial.called(check.of)))
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
     if expected is None:
-        return not_run(f"A gradient arrives, but with this `{check.to}` nobody can say which one it should be.")
+        return not_run(vocabulary.unknown_gradient(check.to))
     if arrives(trial, check.of, check.to, found):
         return passed()
     rows = silent_rows(found, expected)

@@ -2,6 +2,7 @@
 
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.report import CheckStatus
+from graders.reporting import vocabulary
 from graders.task import Check
 
 
@@ -10,14 +11,14 @@ def judge(trial: Trial, _: Check) -> Outcome:
     if trial.lesson:
         return passed()
     if any(one.status is CheckStatus.FAILED for one in trial.outcomes.values()):
-        return not_run("Another check says what is wrong with other data and sizes.")
+        return not_run(vocabulary.OTHER_SIZES_ELSEWHERE)
     fault = trial.observation.fault
     if fault is not None:
         kind = fault.type if fault.builtin else "an exception of its own"
         return failed(f"Your code stopped with {kind}.")
     unjudged = [one for one in trial.outcomes.values() if one.status is CheckStatus.NOT_RUN]
     if unjudged and all(one.by_author for one in unjudged):
-        return not_run("Not everything could be looked at.", by_author=True)
+        return not_run(vocabulary.NOT_ALL_LOOKED_AT, by_author=True)
     if unjudged:
-        return failed("Not everything could be looked at.")
+        return failed(vocabulary.NOT_ALL_LOOKED_AT)
     return passed()

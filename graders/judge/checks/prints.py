@@ -8,6 +8,7 @@ printed the right one too, but has not said which it is.
 import re
 
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
+from graders.reporting import vocabulary
 from graders.task import Check
 
 _NUMBER = re.compile(r"[-+]?\d[\d.,e]*")
@@ -21,8 +22,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
         wanted = str(trial.value_of(check.expression))
     except Exception as fault:  # noqa: BLE001  the student's outputs need not fit it
         trial.note(fault, f"`prints` of the check “{check.id}”")
-        said = "What should be printed follows from outputs that are not right yet."
-        return not_run(said, by_author=trial.is_broken(fault))
+        return not_run(vocabulary.UNKNOWN_TEXT, by_author=trial.is_broken(fault))
     lines = [_folded(line) for line in wanted.splitlines() if line.strip()]
     printed = [_folded(line) for line in trial.observation.printed.splitlines() if line.strip()]
     at = _last(printed, lines)

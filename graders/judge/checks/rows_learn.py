@@ -4,6 +4,7 @@ import torch
 
 from graders.judge.checks.gradient import silent_rows, why_cut
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
+from graders.reporting import vocabulary
 from graders.task import Check
 
 
@@ -18,7 +19,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
         return failed(why_cut(trial, check, of, to))
     expected = trial.reference.gradient(check.of, check.to, trial.seed)
     if not isinstance(found, torch.Tensor) or expected is None or found.shape[:1] != expected.shape[:1]:
-        return not_run(f"Which rows of `{check.to}` learn can be said once {trial.called(check.of)} is right.")
+        return not_run(vocabulary.rows_need(check.to, trial.called(check.of)))
     if silent_rows(found, expected):
         return failed(f"A row of `{check.to}` was looked up, but no gradient reaches it. {check.message}".strip())
     extra = silent_rows(expected, found)

@@ -4,6 +4,7 @@ import torch
 
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
 from graders.judge.values.decode_observation import MISSING
+from graders.reporting import vocabulary
 from graders.task import Check
 
 
@@ -15,5 +16,5 @@ def judge(trial: Trial, check: Check) -> Outcome:
         if made.tensor is None or made.tensor.shape != own.shape or not torch.equal(made.tensor, own):
             return failed(f"`{name}` was changed; it should stay as the starting code made it. {check.message}".strip())
     if not trial.parsed or all(one.kind == "missing" for one in trial.observation.outputs.values()):
-        return not_run("Will be looked at once your code has made something.")
+        return not_run(vocabulary.NOTHING_MADE)
     return passed()

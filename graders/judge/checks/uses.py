@@ -2,6 +2,7 @@
 
 from graders.judge.code.constructs import constructs
 from graders.judge.trials.trial import Outcome, Trial, failed, not_run, passed
+from graders.reporting import vocabulary
 from graders.task import Check
 
 _NOT = "not "
@@ -12,7 +13,7 @@ def judge(trial: Trial, check: Check) -> Outcome:
     try:
         used = constructs(trial.source, trial.task.setup)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return not_run("Your code cannot be read yet.")
+        return not_run(vocabulary.NOT_READABLE)
     for name in check.names:
         ruled_out = name.startswith(_NOT)
         wanted = name.removeprefix(_NOT)

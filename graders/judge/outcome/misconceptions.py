@@ -22,8 +22,8 @@ from graders.report import Misconception
 from graders.task import WrongVariant
 
 _SYNTAX = (
-    "A slip of the pen, not of thought: Python cannot read this as it is written, so none of it has run yet. Put the "
-    "line right that it names, or the one above it, and check again."
+    "A slip of the pen, not of thought: Python cannot read this as it is written, so none of it has run yet. "
+    "Put the line right that it names, or the one above it, and check again."
 )
 
 

@@ -12,6 +12,7 @@ from graders.judge.checks import judge
 from graders.judge.feedback.explanations import explain
 from graders.judge.trials.trial import TIME_LIMIT, Outcome, Trial
 from graders.report import CheckResult, CheckStatus, StudentError, TensorShape
+from graders.reporting import vocabulary
 from graders.task import Check, Task
 
 PASSED, FAILED, NOT_RUN = CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.NOT_RUN
@@ -39,7 +40,7 @@ def results(task: Task, trials: list[Trial]) -> list[CheckResult]:
     found = {check.id: _over_trials(check, lesson, said, complete=complete) for check in task.checks}
     for check in task.checks:
         if _asks_for_all(check) and not clean and found[check.id].status is PASSED:
-            found[check.id] = Outcome(NOT_RUN, "Will be looked at when everything is right on the lesson's own data.")
+            found[check.id] = Outcome(NOT_RUN, vocabulary.LESSON_FIRST)
     return [
         CheckResult(check.id, check.title, found[check.id].status, found[check.id].message) for check in task.checks
     ]
@@ -50,7 +51,7 @@ def _over_trials(check: Check, lesson: Trial, fresh: list[Trial], *, complete: b
     if first.status is not PASSED:
         return first
     if _asks_for_all(check) and not complete:
-        return Outcome(FAILED, "Your code did not come to its end with other data and sizes.")
+        return Outcome(FAILED, vocabulary.NO_END_ON_OTHER_SIZES)
     for trial in fresh:
         outcome = trial.outcomes[check.id]
         if outcome.status is FAILED:

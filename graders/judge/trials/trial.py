@@ -25,6 +25,7 @@ from graders.judge.values.condition import Noise, condition
 from graders.judge.values.decode_observation import MISSING, Fault, Observation, Observed
 from graders.judge.values.plausible import plausible
 from graders.report import CheckStatus
+from graders.reporting import vocabulary
 from graders.starting_code import drawn_values, raised
 from graders.student.execution import assigned
 from graders.student.observation import cotangent, table_of
@@ -32,7 +33,6 @@ from graders.student.probe import ProbeTimeLimit
 from graders.task import Output, Task
 
 TIME_LIMIT = ProbeTimeLimit.__name__
-_NOT_THERE = "What this looks at could not be made, so it was not tried."
 
 
 @dataclass(frozen=True)
@@ -140,14 +140,14 @@ class Trial:
         if self.made(name).kind != "missing":
             return None
         if not self.parsed:
-            return not_run("Your code does not run yet, so nothing could be looked at.")
+            return not_run(vocabulary.NOT_PARSED)
         return self._not_probed(name) if name in self._probe_makes else self._not_made(name)
 
     def needed(self, name: str, purpose: str = "for this") -> Outcome:
         """What is said of a check that needs an output which is not there, or is not what it should be."""
         if name in self._probe_makes:
-            return not_run(_NOT_THERE)
-        return not_run(f"`{name}` is needed {purpose}.")
+            return not_run(vocabulary.NOT_TRIED)
+        return not_run(vocabulary.needed(name, purpose))
 
     @property
     def stopped(self) -> bool:
@@ -192,10 +192,10 @@ class Trial:
         if fault is not None:
             if name == self._blamed(fault.targets):
                 return failed(self._stopped_here(name))
-            return not_run(f"Your code stopped before `{name}` was made.")
+            return not_run(vocabulary.stopped_before(name, "made"))
         if exited is not None:
             if self._missing[:1] != [name]:
-                return not_run(f"Your code ended before `{name}` was made.")
+                return not_run(vocabulary.ended_before(name))
             where = f"Line {exited.line} (`{exited.code}`) ended your code" if exited.line else "Your code ended itself"
             return failed(f"{where} before `{name}` was made. Nothing after it has run.")
         return failed(self._never_made(name))
@@ -222,7 +222,7 @@ class Trial:
             return self._not_made(lacking)
         fault = self.observation.probed.get(name)
         if fault is None or (fault.line is None and (self.stopped or fault.type == "NameError")):
-            return not_run(_NOT_THERE)
+            return not_run(vocabulary.NOT_TRIED)
         if fault.type != TIME_LIMIT and fault.line is None and not is_of_a_call(fault):
             # the author's own line: it is told in the author's words
             return failed(self._authors_words(name))

@@ -5,8 +5,11 @@ nothing.
 """
 
 import builtins
+import copy
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import torch
 from safetensors import deserialize
@@ -55,6 +58,43 @@ class Observed:
 
 
 MISSING = Observed("missing")
+Gradients = Mapping[str, torch.Tensor | str]  # by "of>to": a tensor, "none", "unusable" or "error …"
+
+
+class AwaitedGradients(Gradients):
+    """
+    Gradients that a student's process is still at: whoever looks at them waits for them, and the rest can go on.
+
+    Looking raises each time what `receive` raises.
+    """
+
+    def __init__(self, receive: Callable[[], Gradients]) -> None:
+        """`receive`: waits for them; called until it does not raise."""
+        self._receive = receive
+
+    @functools.cached_property
+    def _received(self) -> Gradients:
+        return self._receive()
+
+    def wait(self) -> None:
+        """Until they are here. Raises UnreadableObservation."""
+        _ = self._received
+
+    def __getitem__(self, pair: str) -> torch.Tensor | str:
+        """By "of>to"."""
+        return self._received[pair]
+
+    def __iter__(self) -> Iterator[str]:
+        """The pairs."""
+        return iter(self._received)
+
+    def __len__(self) -> int:
+        """How many pairs."""
+        return len(self._received)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Ones that wait with these, and then are a copy of them."""
+        return type(self)(lambda: copy.deepcopy(self._received))
 
 
 @dataclass(frozen=True)
@@ -106,7 +146,7 @@ class Observation:
     probed: dict[str, Fault]  # how a line of the probe failed, by the output it was to make
     printed: str
     defined: tuple[tuple[str, ...], ...]  # functions with the outputs that are made inside them
-    gradients: dict[str, torch.Tensor | str]  # by "of>to": a tensor, "none", "unusable" or "error …"
+    gradients: Gradients
     exited: Exit | None = None
     calls: tuple[str, ...] = ()  # names of operations that ran, where they were asked for
     late: tuple[tuple[str, str], ...] = ()  # [table, output]: the output was there before the table was found
@@ -128,23 +168,37 @@ def read(part: StudentPart, made: Frame, found: Frame | None) -> Observation:
     Raises:
         UnreadableObservation: in any way not what a harness writes.
     """
+    return read_awaiting(part, made, read_gradients(part, found))
+
+
+def read_awaiting(part: StudentPart, made: Frame, gradients: Gradients) -> Observation:
+    """The same with gradients that are known, or awaited. Raises UnreadableObservation."""
     try:
-        return _observation(part, made.body, unpack(made.tensors), found)
+        return _observation(part, made.body, unpack(made.tensors), gradients)
     except Exception as fault:
         raise UnreadableObservation("what came out of the run cannot be read") from fault
 
 
+def read_gradients(part: StudentPart, found: Frame | None) -> Gradients:
+    """One trial's gradients: none if they never came. Raises UnreadableObservation."""
+    if found is None:
+        return {}
+    try:
+        gradients = _gradients(found.body, unpack(found.tensors))
+    except Exception as fault:
+        raise UnreadableObservation("what came out of the run cannot be read") from fault
+    if gradients.keys() != {f"{of}>{to}" for of, to in part.gradients}:
+        raise UnreadableObservation("other gradients than those asked for")
+    return gradients
+
+
 def _observation(
-    part: StudentPart, body: dict[str, Any], tensors: dict[str, torch.Tensor], found: Frame | None
+    part: StudentPart, body: dict[str, Any], tensors: dict[str, torch.Tensor], gradients: Gradients
 ) -> Observation:
     outputs = {name: _observed(name, description, tensors) for name, description in body["outputs"].items()}
     inputs = {name: _observed(name, description, tensors) for name, description in body["inputs"].items()}
-    gradients = _gradients(found.body, unpack(found.tensors)) if found is not None else {}
-    asked = {f"{of}>{to}" for of, to in part.gradients}
     if list(outputs) != [name for name, _ in part.outputs] or tuple(inputs) != part.inputs:
         raise UnreadableObservation("other names than those asked for")
-    if found is not None and gradients.keys() != asked:
-        raise UnreadableObservation("other gradients than those asked for")
     return Observation(
         outputs=outputs,
         inputs=inputs,

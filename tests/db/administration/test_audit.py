@@ -93,17 +93,17 @@ def test_ceilings_of_the_tutor_are_changed_and_recorded(database: Database) -> N
     """A new site calls no hosted model; what cannot be is refused, what changes nothing is not recorded."""
     with database.write() as session:
         assert policy.policy_of(session).month_token_ceiling == 0
-        policy.set_policy(session, Policy(50_000, 10), by=None, reason="trial")
-        policy.set_policy(session, Policy(50_000, 10), by=None)
-        for wrong in (Policy(-1, 10), Policy(policy.MOST_TOKENS + 1, 10), Policy(0, -1)):
+        policy.set_policy(session, Policy(50_000, 10, "Write to us."), by=None, reason="trial")
+        policy.set_policy(session, Policy(50_000, 10, "Write to us."), by=None)
+        for wrong in (Policy(-1, 10), Policy(policy.MOST_TOKENS + 1, 10), Policy(0, -1), Policy(0, 1, "x" * 601)):
             with pytest.raises(LimitRefused):
                 policy.set_policy(session, wrong, by=None)
     with database.read() as session:
-        assert policy.policy_of(session) == Policy(50_000, 10)
+        assert policy.policy_of(session) == Policy(50_000, 10, "Write to us.")
         (entry,) = audit.search(session, AuditFilter(), limit=5)
     assert (entry.before, entry.after) == (
-        {"month_token_ceiling": 0, "failures_per_day": 30},
-        {"month_token_ceiling": 50_000, "failures_per_day": 10},
+        {"month_token_ceiling": 0, "failures_per_day": 30, "upgrade_text": ""},
+        {"month_token_ceiling": 50_000, "failures_per_day": 10, "upgrade_text": "Write to us."},
     )
 
 

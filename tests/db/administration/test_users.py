@@ -207,4 +207,4 @@ def test_near_a_limit_is_whoever_has_a_fifth_left_or_less(database: Database, ne
         (fair.email, 4, 5, Period.DAY, 1),
         (near.email, 8, 10, Period.MONTH, 2),
     ]
-    assert [one.plan for one in told] == ["free", "free", "pro", "free"]
+    assert [one.plan_title for one in told] == ["Free", "Free", "PRO", "Free"]

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from app import logs
 from app.cli import main
-from app.cli.serve import first_admin_link, warn_of_unsent_letters
+from app.cli.serve import first_admin_link, warn_of_unsent_emails
 from app.db import Database
 from app.main import build_site
 from app.services import audit
@@ -120,7 +120,7 @@ def test_start_warns_where_nobody_can_confirm_an_address(
 ) -> None:
     """Letters with the links would lie in a folder that nobody looks into."""
     logs.configure("json")
-    warn_of_unsent_letters(Settings(data=tmp_path, confirm_email=confirm_email, smtp_url=SecretStr(smtp_url)))
+    warn_of_unsent_emails(Settings(data=tmp_path, confirm_email=confirm_email, smtp_url=SecretStr(smtp_url)))
     said = capsys.readouterr().err
     assert ("warning" in said and "KELOLO_SMTP_URL" in said and str(tmp_path / "outbox") in said) is warned
 

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select, update
 
-from app.authoring import CourseContent, CodeExercise, LessonContent, Question
+from app.authoring import CodeExercise, CourseContent, LessonContent, Question
 from app.db import Database
 from app.errors import NotFound
 from app.models import ExerciseVersion

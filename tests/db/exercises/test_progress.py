@@ -6,10 +6,10 @@ import pytest
 
 from app.db import Database
 from app.models import Account, ExerciseKind, Submission, SubmissionKind
-from app.services.grading import recording
 from app.services.exercises.catalogue import ExerciseView
-from app.services.grading.queue import GradingQueue
 from app.services.exercises.progress import Progress, next_exercise, progress_of
+from app.services.grading import recording
+from app.services.grading.queue import GradingQueue
 from graders.report import Report, Verdict
 from tests.db.conftest import EXERCISE
 

@@ -101,7 +101,7 @@ def test_guests_of_a_network_may_have_five_waiting(
         send(f"number = {number}", account=new_account(Role.GUEST), network="crowd")
     with pytest.raises(TooManyWaiting) as refusal:
         send("number = 6", account=new_account(Role.GUEST), network="crowd")
-    assert (refusal.value.status, refusal.value.facts["retry_after_s"]) == (429, 5)
+    assert (refusal.value.status, refusal.value.fields["retry_after_s"]) == (429, 5)
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == 5
     send("number = 7", account=new_account(Role.GUEST), network="elsewhere")

@@ -261,7 +261,7 @@ def test_full_queue_refuses_before_anything_is_stored(
     with pytest.raises(QueueFull) as refusal:
         send("number = 3", queue=small)
     assert refusal.value.status == 503
-    assert refusal.value.facts["retry_after_s"] == 5
+    assert refusal.value.fields["retry_after_s"] == 5
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == 2
         assert session.scalar(select(func.count()).select_from(Job)) == 2

@@ -13,14 +13,13 @@ from app.errors import NoHints, NotFound
 from app.models import Account, ExerciseVersion, GradingResult, HintOpening, Submission, SubmissionKind
 from app.services import hints
 from app.services.hints import Hint, HintState
+from graders.report import Misconception, Report
+from tests.reports import report_with
 
 EXERCISE = "make-a-table"
 TEXTS = ["Think of rows.", "Print its shape.", "Call it like a function."]
 CONTENT = {"title": "A table", "hints": TEXTS, "wrong": [{"tag": "swapped", "hint": 2}, {"tag": "typed-in"}]}
-MIXED_UP: dict[str, object] = {
-    "verdict": "failed",
-    "misconception": {"tag": "swapped", "message": "The other way round?"},
-}
+MIXED_UP = report_with(misconception=Misconception("swapped", "The other way round?"))
 
 Open = Callable[..., Hint]
 
@@ -44,7 +43,7 @@ def open_hint(database: Database, account: Account, hinted: ExerciseVersion) -> 
     return make
 
 
-def hints_of(database: Database, account: Account, report: dict[str, object] | None = None) -> HintState:
+def hints_of(database: Database, account: Account, report: Report | None = None) -> HintState:
     """Return how an account stands."""
     with database.read() as session:
         return hints.hints_of(session, account=account, exercise_id=EXERCISE, report=report)

@@ -57,7 +57,7 @@ def test_storage_of_a_day_is_bounded(
         send("x", account=account, origin=LITTLE)
     assert refusal.value.status == 429
     assert "midnight UTC" in refusal.value.detail
-    wait_s = refusal.value.facts["retry_after_s"]
+    wait_s = refusal.value.fields["retry_after_s"]
     assert isinstance(wait_s, int)
     assert 0 < wait_s <= 24 * 3600
     with database.read() as session:
@@ -75,7 +75,7 @@ def test_runs_of_a_minute_are_bounded(send: Send) -> None:
     with pytest.raises(TooManyRuns) as refusal:
         send("run = 4", kind=SubmissionKind.RUN, origin=LITTLE)
     assert refusal.value.status == 429
-    wait_s = refusal.value.facts["retry_after_s"]
+    wait_s = refusal.value.fields["retry_after_s"]
     assert isinstance(wait_s, int)
     assert 0 < wait_s <= 60
     send("check = 1", origin=LITTLE)

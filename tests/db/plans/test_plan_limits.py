@@ -224,7 +224,9 @@ def test_reset_begins_anew_and_what_was_taken_before_gives_nothing_back(database
     with database.read() as session:
         (entry,) = audit.search(session, AuditFilter(action="user.reset"), limit=5)
     assert entry.before is not None
-    assert (entry.before[MESSAGES]["lifetime"], entry.reason) == (1, "a bad day")
+    counters = entry.before[MESSAGES]
+    assert isinstance(counters, dict)
+    assert (counters["lifetime"], entry.reason) == (1, "a bad day")
 
 
 @pytest.mark.parametrize("role", [Role.INSTRUCTOR, Role.ADMIN])

@@ -59,7 +59,7 @@ def test_stale_change_is_refused_with_the_stored_text(save: Save, texts: Callabl
     save("theirs = 2", version=1)
     with pytest.raises(DraftChanged) as refusal:
         save("mine = 3", version=1)
-    assert (refusal.value.facts["text"], refusal.value.facts["version"]) == ("theirs = 2", 2)
+    assert (refusal.value.fields["text"], refusal.value.fields["version"]) == ("theirs = 2", 2)
     assert texts() == ["theirs = 2"]
 
 

@@ -1,6 +1,5 @@
 """The ledger of the tutor's messages: what is charged, what is given back, and what happens concurrently."""
 
-import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -33,19 +32,6 @@ from app.services.tutor.ledger import CompleteAnswer, MessageRequest, Reservatio
 DEAD = "elsewhere/0:1:1"
 Reserve = Callable[..., Reservation]
 ANSWER = CompleteAnswer("Look at the shape of `x`.", [], "retrieval")
-
-
-@pytest.fixture
-def reserve(database: Database, account: Account, version: ExerciseVersion) -> Reserve:
-    """Return a function that reserves a message, each under an id of its own unless told otherwise."""
-    numbers = itertools.count(1)
-
-    def make(name: str = "", question: str = "why?", owner: str = "", who: Account = account) -> Reservation:
-        wish = MessageRequest(version.id, name or f"message-{next(numbers)}", question)
-        with database.write() as session:
-            return ledger.reserve(session, who, wish, owner=owner or this_process())
-
-    return make
 
 
 def left(database: Database, account: Account) -> int | None:
@@ -162,8 +148,8 @@ def test_nothing_left_is_said_with_the_rule(database: Database, account: Account
     settle(database, reserve())
     with pytest.raises(QuotaSpent) as refused:
         reserve()
-    facts = refused.value.facts
-    assert (facts["rule"], facts["limit"], facts["used"], facts["plan"]) == ("tutor_messages", 1, 1, "Free")
+    fields = refused.value.fields
+    assert (fields["rule"], fields["limit"], fields["used"], fields["plan"]) == ("tutor_messages", 1, 1, "Free")
     assert "1 tutor messages of the Free plan" in refused.value.detail
 
 
@@ -244,8 +230,8 @@ def test_forced_failures_end_somewhere(database: Database, account: Account, res
         release(database, reserve())
     with pytest.raises(TutorFailing) as refused:
         reserve()
-    assert refused.value.facts["rule"] == "tutor_failures"
-    assert isinstance(resets_at := refused.value.facts["resets_at"], datetime)
+    assert refused.value.fields["rule"] == "tutor_failures"
+    assert isinstance(resets_at := refused.value.fields["resets_at"], datetime)
     assert resets_at > utc_now()
     assert left(database, account) == 30
 
@@ -280,8 +266,8 @@ def test_unlimited_has_a_ceiling_of_fair_use(database: Database, account: Accoun
     settle(database, reserve())
     with pytest.raises(QuotaSpent) as refused:
         reserve()
-    assert refused.value.facts["limit"] == 2
-    assert refused.value.facts["resets_at"] is not None
+    assert refused.value.fields["limit"] == 2
+    assert refused.value.fields["resets_at"] is not None
 
 
 def test_reset_is_not_undone_by_what_was_reserved_before(

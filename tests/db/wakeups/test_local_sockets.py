@@ -128,7 +128,7 @@ def test_web_waiter_learns_the_newest_state(tmp_path: Path, finish: Finish) -> N
 
 
 def test_ended_web_waiter_is_forgotten(tmp_path: Path, finish: Finish) -> None:
-    """Bells for someone who has left find nobody, and harm nobody."""
+    """Wakeups for someone who has left find nobody, and harm nobody."""
 
     async def story() -> str | None:
         async with LocalSubscriptions(tmp_path) as webs:

@@ -43,9 +43,11 @@ CASES = [
 
 
 @pytest.mark.parametrize("bad", CASES, ids=[case.name for case in CASES])
-def test_bad_input_gets_a_clear_verdict(grade: Callable[..., Report], solution: str, bad: Bad) -> None:
+def test_bad_input_gets_a_clear_verdict(
+    grade: Callable[..., Report], grade_hastily: Callable[[str], Report], solution: str, bad: Bad
+) -> None:
     """The verdict is the right word, the student is told why, and right code passes right afterwards."""
-    report = grade(bad.source)
+    report = (grade_hastily if bad.verdict is Verdict.TIME_LIMIT else grade)(bad.source)
     assert report.verdict is bad.verdict
     told = [report.note, *(check.message for check in report.checks)]
     told += [report.error.explanation] if report.error else []
@@ -54,16 +56,16 @@ def test_bad_input_gets_a_clear_verdict(grade: Callable[..., Report], solution: 
     assert grade(solution).verdict is Verdict.PASSED
 
 
-def test_what_came_before_a_time_limit_is_shown(grade: Callable[..., Report]) -> None:
+def test_what_came_before_a_time_limit_is_shown(grade_hastily: Callable[[str], Report]) -> None:
     """What was printed before an endless loop is not lost."""
-    report = grade("print('here I am')\nwhile True: pass\n")
+    report = grade_hastily("print('here I am')\nwhile True: pass\n")
     assert report.verdict is Verdict.TIME_LIMIT
     assert report.output == "here I am\n"
 
 
-def test_the_lessons_checks_survive_a_loop_on_other_data(grade: Callable[..., Report], solution: str) -> None:
+def test_the_lessons_checks_survive_a_loop_on_other_data(grade_hastily: Callable[[str], Report], solution: str) -> None:
     """Code that is right on the lesson's data and loops for ever on others keeps what was found before."""
-    report = grade(f"{solution}\nwhile block_size != 8: pass\n")
+    report = grade_hastily(f"{solution}\nwhile block_size != 8: pass\n")
     assert report.verdict is Verdict.TIME_LIMIT
     found = {check.id: check.status.value for check in report.checks}
     assert found["h"] == "passed"

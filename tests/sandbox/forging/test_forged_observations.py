@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from benchmarks.forged_observations import LEAF, Edit, forgeries, forging, task
-from benchmarks.fuzz_observations import MOST_S, Seen
 from graders.faults import GraderFault
 from graders.grader import Grader
 from graders.report import Report, Verdict
 from graders.reporting.assembly import MAX_REPORT_BYTES
 from graders.task import Check, Input, Output, Task
+from tools.forged_observations import LEAF, Edit, forgeries, forging, task
+from tools.forgery_outcomes import MOST_S, Seen
 
 EXAMPLES = 500
 SUBMISSIONS = 88

@@ -131,15 +131,15 @@ def spoilt(dice: random.Random, body: dict[str, Any]) -> dict[str, Any]:
     """The same with up to three places replaced by anything."""
     body = copy.deepcopy(body)
     for _ in range(dice.randrange(4)):
-        holder, key = dice.choice(places(body))
+        holder, key = dice.choice(positions(body))
         holder[key] = anything(dice)
     return body
 
 
-def places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
+def positions(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
     """Every place in nested JSON at which something else could stand."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [place for key, one in list(inside) for place in ((value, key), *places(one))]
+    return [place for key, one in list(inside) for place in ((value, key), *positions(one))]
 
 
 def anything(dice: random.Random, depth: int = 0) -> Any:  # noqa: ANN401

@@ -4,9 +4,10 @@ import signal
 
 import pytest
 
-from graders.protocol.ending import Ended
+from graders.protocol.ending import Ended, Loop
 from graders.report import CheckResult, CheckStatus, Verdict
-from graders.reporting.verdicts import sentence, verdict_of
+from graders.reporting.verdicts import verdict_of
+from graders.reporting.vocabulary import loop_sentence, sentence
 from graders.task import Limits
 
 LIMITS = Limits(wall_time_s=2.5, memory_mib=300, output_abort_kib=70)
@@ -103,3 +104,33 @@ def test_run_that_ended_on_other_data_is_told_that_the_lessons_own_was_fine(how:
     assert other in sentence(Verdict.TIME_LIMIT, Ended(how), LIMITS, trial=1)
     assert other not in sentence(Verdict.TIME_LIMIT, Ended(how), LIMITS, trial=0)
     assert other not in sentence(Verdict.TIME_LIMIT, Ended(how), LIMITS)
+
+
+NO_WAY_OUT = "condition of the `while` loop on line 3 is always true, and there is no `break` or `return`"
+
+
+@pytest.mark.parametrize(
+    ("loop", "said"),
+    [
+        (Loop(3, "while", no_way_out=True), NO_WAY_OUT),
+        (Loop(3, "while", unchanged=("i",), no_way_out=True), NO_WAY_OUT),
+        (Loop(3, "while", unchanged=("i", "n")), "asks about `i` or `n`, and nothing in the loop changes that"),
+        (Loop(3, "for"), "The time was over in the `for` loop on line 3."),
+    ],
+)
+def test_loop_that_did_not_end_is_named(loop: Loop, said: str) -> None:
+    """With its line, and with why it never ends, where its text alone shows that."""
+    ended = Ended("time")
+    ended.loop = loop
+    assert said in sentence(Verdict.TIME_LIMIT, ended, LIMITS)
+    assert said in loop_sentence(ended, 0)
+
+
+def test_loop_is_named_only_where_it_used_up_the_lessons_own_time() -> None:
+    """One that waits is no loop, and on other data it is the data that makes it long."""
+    ended, waiting = Ended("time"), Ended("waiting")
+    ended.loop = waiting.loop = Loop(3, "while", no_way_out=True)
+    assert loop_sentence(waiting, 0) == loop_sentence(ended, 1) == loop_sentence(None, 0) == ""
+    assert loop_sentence(Ended("time"), 0) == ""
+    assert "`while` loop" not in sentence(Verdict.TIME_LIMIT, ended, LIMITS, trial=1)
+    assert sentence(Verdict.TIME_LIMIT, Ended("time"), LIMITS).endswith("than the task needs?")

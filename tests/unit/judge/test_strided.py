@@ -19,7 +19,7 @@ views = st.builds(
 )
 
 
-def places(view: Leaf) -> set[int]:
+def positions(view: Leaf) -> set[int]:
     """Every place that a view reaches, one by one."""
     indices = itertools.product(*map(range, view.shape))
     return {view.offset + sum(map(int.__mul__, index, view.stride)) for index in indices}
@@ -28,7 +28,7 @@ def places(view: Leaf) -> set[int]:
 @given(st.lists(views, max_size=4))
 def test_count_is_that_of_the_places(found: list[Leaf]) -> None:
     """Overlapping, interleaved, repeated and empty views hold as many numbers as one finds by listing them."""
-    assert distinct_numbers(found) == len(set().union(*map(places, found)))
+    assert distinct_numbers(found) == len(set().union(*map(positions, found)))
 
 
 @pytest.mark.parametrize(

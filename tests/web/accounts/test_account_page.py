@@ -59,9 +59,9 @@ def test_password_is_changed_by_who_knows_it(ada: TestClient, settings: Settings
         old = ada.cookies[COOKIE]
         wrong = ada.post("/account/password", data={"current": "not it at all", "password": NEW})
         assert wrong.status_code == 403
-        assert 'id="password-current-error"' in wrong.text
+        assert 'id="password-current-wrong"' in wrong.text
         weak = ada.post("/account/password", data={"current": PASSWORD, "password": ADA})
-        assert (weak.status_code, 'id="new-password-error"' in weak.text) == (422, True)
+        assert (weak.status_code, 'id="password-password-wrong"' in weak.text) == (422, True)
         assert ada.post("/account/password", data={"current": PASSWORD, "password": NEW}).status_code == 303
         assert "Your password is changed" in ada.get("/account?done=password").text
         assert second.get("/api/v1/me").status_code == 401
@@ -235,7 +235,7 @@ def test_deleting_asks_for_the_password(ada: TestClient, site: Site) -> None:
     """Then all is gone, the cookie included, and the address is free again."""
     ada.post(SUBMISSIONS, json={"source": "mine = 1"})
     wrong = ada.post("/account/delete", data={"current": "not it at all"})
-    assert (wrong.status_code, 'id="delete-current-error"' in wrong.text) == (403, True)
+    assert (wrong.status_code, 'id="delete-current-wrong"' in wrong.text) == (403, True)
     gone = ada.post("/account/delete", data={"current": PASSWORD})
     assert "Your account is deleted" in gone.text
     assert COOKIE not in ada.cookies

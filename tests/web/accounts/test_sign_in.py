@@ -132,8 +132,8 @@ def test_what_is_wrong_stands_beside_its_field(client: TestClient) -> None:
     assert page.status_code == 422
     assert 'value="ada@example.org"' in page.text
     assert "too short" not in page.text
-    assert 'id="password-error"' in page.text
-    assert 'aria-describedby="password-error password-help"' in page.text
+    assert 'id="form-password-wrong"' in page.text
+    assert 'aria-describedby="form-password-wrong form-password-help"' in page.text
     assert sign_up(client, "ada").status_code == 422
     sign_up(client)
     client.post("/sign-out")

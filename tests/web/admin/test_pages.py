@@ -263,8 +263,8 @@ def test_log_is_shown_by_page_and_filter(client: TestClient, admin: None, site: 
     page = client.get("/admin/audit", headers=BROWSER).text
     older = re.search(r'href="(/admin/audit\?after=\w+)">Older', page)
     assert older
-    assert page.count('<p class="deed">') == 50
-    assert client.get(older[1], headers=BROWSER).text.count('<p class="deed">') == 5
+    assert page.count('<p class="action">') == 50
+    assert client.get(older[1], headers=BROWSER).text.count('<p class="action">') == 5
     today = utc_now().date()
     assert "Messages given" in client.get(f"/admin/audit?since={today}&until={today}&action=user.extra").text
     assert "No entry fits" in client.get(f"/admin/audit?since={today + timedelta(days=1)}").text

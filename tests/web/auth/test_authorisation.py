@@ -56,7 +56,7 @@ def people(site: Site) -> dict[str, dict[str, str]]:
 
 
 @pytest.fixture
-def places(client: TestClient, site: Site, people: dict[str, dict[str, str]], worker: Worker) -> dict[str, str]:
+def addressed(client: TestClient, site: Site, people: dict[str, dict[str, str]], worker: Worker) -> dict[str, str]:
     """Return what stands for the names in addresses: a student's own objects, and what everyone shares."""
     student = people["student"]
     submission = client.post(SUBMISSIONS, headers=student, json={"source": "tok = 1"}).json()["id"]
@@ -107,10 +107,10 @@ def _flat(routes: list[Any]) -> list[APIRoute]:
     return found
 
 
-def may(client: TestClient, route: str, places: dict[str, str], who: dict[str, str]) -> bool:
+def may(client: TestClient, route: str, addressed: dict[str, str], who: dict[str, str]) -> bool:
     """Try a route with hardly a body: whoever may not is told so before anybody reads it."""
     method, path = route.split()
-    for name, value in places.items():
+    for name, value in addressed.items():
         path = path.replace(name, value)
     body: dict[str, Any] = {"json": {}} if "/api/" in path else {"data": {"rating": "1"}}
     client.cookies.clear()
@@ -121,7 +121,7 @@ def may(client: TestClient, route: str, places: dict[str, str], who: dict[str, s
 
 
 def test_table_of_who_may_is_as_it_is_found(
-    client: TestClient, site: Site, places: dict[str, str], people: dict[str, dict[str, str]]
+    client: TestClient, site: Site, addressed: dict[str, str], people: dict[str, dict[str, str]]
 ) -> None:
     """Every route × every role: what is found is what docs/access.md says, and a new route must be put there."""
     lines = []
@@ -131,7 +131,7 @@ def test_table_of_who_may_is_as_it_is_found(
         elif route in ENDS_SESSIONS:
             marks = ["oneself"] * len(ROLES)
         else:
-            there = places | passing(site)
+            there = addressed | passing(site)
             marks = ["yes" if may(client, route, there, people[role]) else "·" for role in ROLES]
         lines.append(f"| `{route}` | {' | '.join(marks)} |")
     found = HEAD + "\n".join(lines) + "\n"

@@ -19,15 +19,15 @@ def test_hints_open_one_after_the_other(client: TestClient, student: dict[str, s
     assert client.get(HINTS, headers=student).json()["hints"][2]["text"] == opened[2]["text"]
 
 
-def test_rung_that_is_named_may_be_sent_twice(client: TestClient, student: dict[str, str]) -> None:
-    """A program that lost the answer sends the same rung again, and opens nothing more."""
+def test_hint_that_is_named_may_be_sent_twice(client: TestClient, student: dict[str, str]) -> None:
+    """A program that lost the answer sends the same number again, and opens nothing more."""
     first = client.post(f"{HINTS}/next", headers=student, json={"rung": 2})
     assert client.post(f"{HINTS}/next", headers=student, json={"rung": 2}).json() == first.json()
     assert [one["rung"] for one in client.get(HINTS, headers=student).json()["hints"]] == [2]
 
 
 @pytest.mark.parametrize(("rung", "status"), [(4, 404), (0, 422), (-1, 422), ("x", 422), (10**30, 422)])
-def test_rung_that_is_not_there_is_refused(
+def test_hint_that_is_not_there_is_refused(
     client: TestClient, student: dict[str, str], rung: object, status: int
 ) -> None:
     """A number too many, or none at all, is a sentence, not a fault."""
@@ -64,7 +64,7 @@ def test_page_records_what_it_offered(client: TestClient, site: Site) -> None:
 
 
 def test_use_of_hints_is_for_those_who_teach(client: TestClient, token: object, student: dict[str, str]) -> None:
-    """Instructors see how often each rung was opened; students do not."""
+    """Instructors see how often each hint was opened; students do not."""
     client.post(f"{HINTS}/next", headers=student)
     assert client.get(f"{PAGE}/hints/use", headers=student | BROWSER).status_code == 403
     teacher = token("teacher@example.org", "instructor")  # type: ignore[operator]

@@ -9,16 +9,19 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.core.result import Ok
 from schemathesis.schemas import APIOperation
+from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
 from starlette.testclient import TestClient
 
 from app.services.accounts import access
 from app.services.accounts.access import open_session
 from app.web.auth.dependencies import COOKIE
 from app.web.http.site import Site
-from tests.web.conftest import EXERCISE
+from tests.web.conftest import EXERCISE, PAGE, Worker, make_error, make_report
 
 EXAMPLES = 6
 """For each call and role; more find no more, and take their time."""
+BODY_CHECKS = [content_type_conformance, response_schema_conformance]
+"""A body is of the kind, and has the members, that its status is described with."""
 ROLES = ("anonymous", "guest", "student", "instructor", "admin")
 
 
@@ -71,25 +74,37 @@ def try_call(
         met[answer.status_code] += 1
         assert str(answer.status_code) in described, f"{operation.label}: {answer.status_code}, not of {described}"
         assert answer.status_code < 500 or answer.status_code == 503, answer.text
+        case.validate_response(answer, checks=BODY_CHECKS)
 
     send()
     return met
 
 
+def graded_submission(client: TestClient, worker: Worker, headers: dict[str, str]) -> dict[str, str]:
+    """Send code as somebody, have it graded with a report that has everything in it, and return its id."""
+    client.cookies.clear()
+    sent = client.post(f"/api/v1{PAGE}/submissions", headers=headers, json={"source": "h = 1"})
+    worker.grade(make_report(error=make_error().error))
+    return {"submission_id": sent.json()["id"]}
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_no_call_fails_or_answers_as_it_does_not_say(
-    client: TestClient, site: Site, name: Callable[[str], dict[str, str]], role: str
+    client: TestClient, site: Site, worker: Worker, name: Callable[[str], dict[str, str]], role: str
 ) -> None:
-    """Whatever is sent to whichever call: no fault of ours, and no status that its description leaves out."""
+    """Whatever is sent to whichever call: no fault of ours, and no status or body that its description leaves out."""
     schema = schemathesis.openapi.from_dict(client.get("/api/openapi.json").json())
-    headers, met = name(role), Counter[int]()
+    headers, met = name(role), dict[str, Counter[int]]()
     with site.database.write() as session:
         other = access.add_user(session, email="other@example.org", role="student").id
     known = {"exercise_id": EXERCISE, "user_id": other, "name": "pro", "rule": "tutor_messages"}
+    known |= graded_submission(client, worker, headers) if headers else {}
     operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
     assert len(operations) > 30
     # whoever deletes their account is nobody from then on
     for operation in sorted(operations, key=lambda one: one.label == "DELETE /api/v1/me"):
-        met += try_call(client, operation, headers, known)
-    assert met[200] > 0
-    assert met[401 if role == "anonymous" else 422] > 0
+        met[operation.label] = try_call(client, operation, headers, known)
+    assert sum(one[200] for one in met.values()) > 0
+    assert sum(one[401 if role == "anonymous" else 422] for one in met.values()) > 0
+    # a whole report is among the bodies that were compared with their description
+    assert (met["GET /api/v1/submissions/{submission_id}"][200] > 0) == (role != "anonymous")

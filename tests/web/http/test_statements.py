@@ -30,12 +30,8 @@ BOUNDS = {
     "/submissions/{submission_id}": EXERCISE_PAGE + 4,
     "/submissions/{submission_id}/events": EXERCISE_PAGE + 4,
     "/exercises/{exercise_id}/tutor/sees": EXERCISE_PAGE,
-    "/admin": 12,
-    "/admin/health": 12,
-    "/metrics": 12,
-    "/readyz": 12,
-    "/admin/users/{user_id}": 12,
-    "/api/v1/admin/users/{user_id}": ADMIN_LIST,
+    "/admin": ADMIN_LIST,
+    "/admin/users/{user_id}": ADMIN_LIST,
     "/api/v1/me/export": TABLES,
 }
 REFUSED = {"/first-admin/{secret}", "/reset/{token}", "/confirm/{token}", "/oidc/start", "/oidc/callback"}

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.clients.wakeups.local_sockets import LocalWorkerWakeup
-from app.settings import Settings
+from app.settings import ROOT, Settings
 from app.web.submissions import pages as submission_pages
 from graders.report import CheckResult, CheckStatus, Misconception, Verdict
 from tests.web.conftest import BROWSER, EXERCISE, PAGE, Worker, make_error, make_report
@@ -248,3 +248,12 @@ def test_reference_describes_every_call(client: TestClient) -> None:
     for path in client.get("/api/openapi.json").json()["paths"]:
         assert path in page
     assert f"/exercises/{EXERCISE}" not in page
+
+
+@pytest.mark.parametrize("area", ["accounts", "admin"])
+def test_forms_of_an_area_are_drawn_by_one_kit(area: str) -> None:
+    """Their frame, fields and errors come from `forms.html`, so that what is wrong is said in the same way on all."""
+    pages = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "templates" / area).glob("*.html")}
+    own = re.compile(r'<form[^>]*method="post"|<select|class="wrong"')
+    assert [name for name, page in pages.items() if own.search(page)] == []
+    assert any("{% call posted(" in page for page in pages.values())

@@ -32,6 +32,19 @@ def test_each_call_with_a_body_says_what_is_in_it(client: TestClient) -> None:
     ]
 
 
+def test_each_call_says_what_it_answers_with(client: TestClient) -> None:
+    """In a sentence, and with all members of a body, down to those of objects in a list within it."""
+    calls = {(one.method, one.path): one for one in calls_of(client.get("/api/openapi.json").json())}
+    answered = {key: {one.status: one for one in call.answers} for key, call in calls.items()}
+    assert not [key for key, answers in answered.items() for one in answers.values() if "Successful" in one.description]
+    report = answered["GET", "/api/v1/submissions/{submission_id}"]
+    assert "Where a submission stands" in report["200"].description
+    assert {"verdict", "checks", "checks[].status", "error.line"} <= {one.name for one in report["200"].members}
+    assert report["404"].members == []
+    assert [one.name for one in answered["GET", "/api/v1/tokens"]["200"].members][:1] == ["[].id"]
+    assert answered["DELETE", "/api/v1/me"]["204"].description == "Done; there is nothing more to say."
+
+
 def test_page_shows_what_the_schemas_say(client: TestClient) -> None:
     """What a member means, of which kind it is, and whether it may be left out."""
     page = re.sub(r"\s+", " ", client.get("/api/docs", headers=BROWSER).text)

@@ -24,7 +24,7 @@ TOKEN = "a-token-of-prometheus"  # noqa: S105
 LOCAL = ("127.0.0.1", 50000)
 
 
-def told(client: TestClient, **headers: str) -> dict[str, float]:
+def samples(client: TestClient, **headers: str) -> dict[str, float]:
     """Return the samples at /metrics."""
     answer = client.get("/metrics", headers=headers)
     assert answer.status_code == 200, answer.text
@@ -54,7 +54,7 @@ def test_queue_and_verdicts_are_counted_in_the_database(
     for number in range(3):
         client.post(SUBMISSIONS, json={"source": f"{number}"}, headers=student)
     worker.grade(make_report())
-    now = told(local)
+    now = samples(local)
     assert now["kelolo_queue_waiting"] == 2
     assert now["kelolo_queue_oldest_seconds"] > 0
     assert now['kelolo_verdicts_total{verdict="failed"}'] == 1
@@ -62,10 +62,10 @@ def test_queue_and_verdicts_are_counted_in_the_database(
 
 def test_requests_are_counted_by_the_template_of_their_route(local: TestClient) -> None:
     """However many addresses are asked for, there are as many samples as routes."""
-    before = told(local)
+    before = samples(local)
     for address in ("/exercises/one", "/exercises/two", f"/exercises/{EXERCISE}", "/nowhere/1", "/nowhere/2"):
         local.get(address)
-    after = told(local)
+    after = samples(local)
     grown = {name: after[name] - before.get(name, 0) for name in after if "http_requests_total" in name}
     assert grown['kelolo_http_requests_total{method="GET",route="/exercises/{exercise_id}",status="404"}'] == 2
     assert grown['kelolo_http_requests_total{method="GET",route="none",status="404"}'] == 2
@@ -75,12 +75,12 @@ def test_requests_are_counted_by_the_template_of_their_route(local: TestClient) 
 def test_figures_of_all_processes_are_added_up(local: TestClient, local_site: Site) -> None:
     """A worker adds what it has counted to the same row, and what it added stays when it is gone."""
     key = counting.sample_key("kelolo_grading_phase_seconds_count", {"phase": "run"})
-    before = told(local).get('kelolo_grading_phase_seconds_count{phase="run"}', 0)
+    before = samples(local).get('kelolo_grading_phase_seconds_count{phase="run"}', 0)
     for _ in range(2):
         with local_site.database.write() as session:
             metrics.add(session, {key: 5.0})
     counting.graded(queued=1.0, run=20.0, judge=10.0)
-    assert told(local)['kelolo_grading_phase_seconds_count{phase="run"}'] == before + 11
+    assert samples(local)['kelolo_grading_phase_seconds_count{phase="run"}'] == before + 11
 
 
 def test_counts_are_written_once_even_if_the_database_was_away() -> None:
@@ -101,9 +101,9 @@ def test_refusals_are_counted_by_rule(local: TestClient, local_site: Site, stude
     """An operator sees whom a limit hits, and which."""
     with local_site.database.write() as session:
         session.execute(text("UPDATE plan_limit SET amount = 0 WHERE rule = 'checks'"))
-    before = told(local)
+    before = samples(local)
     assert local.post(SUBMISSIONS, json={"source": "x"}, headers=student).status_code == 429
-    after = told(local)
+    after = samples(local)
     (denied,) = [name for name in after if "quota_denials_total" in name and after[name] > before.get(name, 0)]
     assert 'rule="checks' in denied
 
@@ -112,7 +112,7 @@ def test_counters_that_are_watched_begin_at_zero(local: TestClient, local_site: 
     """Else the first fault would not be seen to be one more than none."""
     with local_site.database.write() as session:
         session.execute(text("DELETE FROM figure"))
-    now = told(local)
+    now = samples(local)
     outcomes = {"settled", "fault", *ANSWER_WORDS}
     rules = {*(rule.value for rule in Rule), FAILURES}
     for name in (

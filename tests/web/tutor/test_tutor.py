@@ -10,8 +10,10 @@ from starlette.testclient import TestClient
 
 from app.clients.tutor import EngineFailed, Piece, TutorContext
 from app.models import PlanLimit, Rule
+from app.services.tutor import policy
+from app.services.tutor.policy import Policy
 from app.web.http.site import Site
-from app.web.tutor.answer_tasks import AnswerDesk
+from app.web.tutor.answer_tasks import STAND_IN, AnswerDesk
 from tests.web.conftest import BROWSER, EXERCISE, PAGE
 
 TUTOR = f"/api/v1/exercises/{EXERCISE}/tutor"
@@ -106,7 +108,7 @@ def test_stream_brings_pieces_and_then_the_whole(
 
 def test_failed_answer_costs_nothing(client: TestClient, student: dict[str, str], engine: Callable[..., Says]) -> None:
     """An answer that breaks off is a problem that says so, and the message is given back; also in a stream."""
-    engine("Half an ", fails="cut-off")
+    engine("Half an answer.\n\n", "And", fails="cut-off")
     answer = client.post(TUTOR, headers=student, json=WHY)
     assert answer.status_code == 502
     assert "it was cut off" in answer.json()["detail"]
@@ -115,6 +117,40 @@ def test_failed_answer_costs_nothing(client: TestClient, student: dict[str, str]
     )
     assert events(streamed.text)[-1][0] == "problem"
     assert client.get("/api/v1/me", headers=student).json()["quotas"]["tutor_messages"]["used"] == 0
+
+
+@pytest.mark.parametrize("reason", ["unreachable", "busy", "refused", "malformed", "empty", "timeout"])
+def test_offline_tutor_stands_in_for_a_model_that_is_down(
+    client: TestClient, student: dict[str, str], engine: Callable[..., Says], reason: str
+) -> None:
+    """Before its first line the offline tutor answers in its place, says so, and the message is not charged."""
+    engine(fails=reason)
+    answer = client.post(TUTOR, headers=student, json=WHY)
+    assert answer.status_code == 200
+    assert answer.json()["answer"].startswith("The hosted tutor cannot be reached just now")
+    assert len(answer.json()["answer"]) > len(STAND_IN)
+    assert answer.json()["quota"]["used"] == 0
+    assert client.get("/api/v1/me", headers=student).json()["quotas"]["tutor_messages"]["used"] == 0
+
+
+def test_what_the_tutor_does_not_know_costs_no_message(client: TestClient, student: dict[str, str]) -> None:
+    """It says so, names who may know, and the counter stays where it was."""
+    asked = {"text": "which laptop under 1000 euros is good", "client_message_id": "laptop"}
+    answer = client.post(TUTOR, headers=student, json=asked).json()
+    assert "This answer cost you no message." in answer["answer"]
+    assert answer["quota"]["used"] == 0
+
+
+def test_counter_says_how_long_its_messages_last_and_how_to_get_more(
+    client: TestClient, site: Site, student: dict[str, str]
+) -> None:
+    """Beside the box stands what it counts, and the page of the plan has the administrator's words."""
+    with site.database.write() as session:
+        policy.set_policy(session, Policy(0, 30, "Write to the office for PRO."), by=None)
+    page = client.get(f"/exercises/{EXERCISE}", headers=student).text
+    assert "messages left, " in page
+    assert '<a href="/account/plan#more">how to get more</a>' in page
+    assert "Write to the office for PRO." in client.get("/account/plan", headers=student).text
 
 
 def test_limit_is_a_problem_with_its_rule(client: TestClient, site: Site, student: dict[str, str]) -> None:
@@ -249,3 +285,17 @@ def test_teachers_have_no_limit(client: TestClient, site: Site, token: Token) ->
     allow(site, 0)
     told = client.post(TUTOR, headers=token("teacher@example.org", "instructor"), json=WHY).json()
     assert told["quota"]["limit"] is None
+
+
+def test_instructors_see_what_was_not_answered_and_not_who_asked(
+    client: TestClient, token: Token, student: dict[str, str]
+) -> None:
+    """The question stands there with the beginning of a card; students do not get the page."""
+    question = "how does a quaternion rotate my hamster"
+    client.post(TUTOR, headers=student, json={"text": question, "client_message_id": "q"})
+    page = client.get("/tutor/unanswered", headers=token("teacher@example.org", "instructor"))
+    assert page.status_code == 200
+    assert question in page.text
+    assert "Write a card" in page.text
+    assert client.get("/api/v1/me", headers=student).json()["email"] not in page.text
+    assert client.get("/tutor/unanswered", headers=student).status_code in {403, 404}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from anyio import to_thread
 
-from app.clients.tutor import EngineFailed, Passage, Piece, Usage
+from app.clients.tutor import EngineFailed, Outcome, Passage, Piece, Usage
 from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText, find_leak, may_continue
 
 MOST_CHARACTERS = 16_000
@@ -83,6 +83,7 @@ class _WithheldText:
     size: int = 0
     sources: list[Passage] = field(default_factory=list)
     usage: Usage | None = None
+    outcome: Outcome = Outcome.ANSWERED
 
     def take(self, piece: Piece) -> None:
         """Take a piece in."""
@@ -91,13 +92,14 @@ class _WithheldText:
         self.size += len(piece.text)
         self.sources += [one for one in piece.sources if one not in self.sources]
         self.usage = piece.usage or self.usage
+        self.outcome = piece.outcome
         if self.size > self.leak_filter.most_characters:
             raise EngineFailed("endless")
 
     def piece(self, text: str) -> Piece:
         """Return a piece for the student with what was said besides its text."""
         sources, self.sources = tuple(self.sources), []
-        return Piece(text, sources=sources, usage=self.usage)
+        return Piece(text, sources=sources, usage=self.usage, outcome=self.outcome)
 
     def clean(self) -> str:
         """Return what can be let through by now, or the replacement."""

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.clients.tutor.port import TutorContext
-from app.services.tutor.offline.knowledge import general_knowledge
+from app.services.tutor.offline.finding.knowledge import general_knowledge
+from graders.report import CheckResult, CheckStatus, StudentError, TensorShape, Verdict
 
 _BARE_SHAPE = re.compile(r"(`[^`\n]*`)|(?<![\w\]])(\w*\[\d+(?:, \d+)*\])")
 _ITEM = re.compile(r"^ {0,3}(?:\d+[.)]|[-*]) +(.+(?:\n {2,}\S.*)*)", re.MULTILINE)
@@ -18,10 +18,10 @@ _LINE_CHARS = 120
 _WORD = re.compile(r"\w+")
 _QUOTED_WORDS = 3
 _ABOUT_ENDS = {  # what students call these verdicts
-    "time_limit": "time out slow slower server hangs stops forever endless program runs long",
-    "memory_limit": "memory ram killed large big",
-    "output_limit": "print prints output too much text",
-    "crashed": "crash crashed killed signal segfault",
+    Verdict.TIME_LIMIT: "time out slow slower server hangs stops forever endless program runs long",
+    Verdict.MEMORY_LIMIT: "memory ram killed large big",
+    Verdict.OUTPUT_LIMIT: "print prints output too much text",
+    Verdict.CRASHED: "crash crashed killed signal segfault",
 }
 
 
@@ -49,49 +49,49 @@ def in_code(text: str) -> str:
 
 def passed(context: TutorContext) -> bool:
     """Did the last attempt pass?"""
-    return bool(context.report) and _report(context).get("verdict") == "passed"
+    return context.report is not None and context.report.verdict is Verdict.PASSED
 
 
-def checks(context: TutorContext, *statuses: str) -> list[dict[str, Any]]:
+def checks(context: TutorContext, *statuses: CheckStatus) -> list[CheckResult]:
     """Return the checks of the last report, those with a status among `statuses` if any are named."""
-    found = _report(context).get("checks") or []
-    return [one for one in found if not statuses or one.get("status") in statuses]
+    found = context.report.checks if context.report else ()
+    return [one for one in found if not statuses or one.status in statuses]
 
 
-def tensors(context: TutorContext) -> list[dict[str, Any]]:
+def tensors(context: TutorContext) -> tuple[TensorShape, ...]:
     """Return the shapes that the last report shows."""
-    return list(_report(context).get("tensors") or [])
+    return context.report.tensors if context.report else ()
 
 
-def error(context: TutorContext) -> dict[str, Any] | None:
+def error(context: TutorContext) -> StudentError | None:
     """Return the exception of the last report."""
-    found = _report(context).get("error")
-    return dict(found) if found and found.get("type") != "AnswerRefused" else None
+    found = context.report.error if context.report else None
+    return found if found and found.type != "AnswerRefused" else None
 
 
 def diagnose(context: TutorContext) -> Diagnosis | None:
     """Say what is wrong with the last attempt; None if there was none, or if it passed."""
-    report = _report(context)
-    if not report or passed(context):
+    report = context.report
+    if report is None or passed(context):
         return None
-    idea = report.get("misconception") or {}
-    teacher = in_code(idea.get("message", ""))
-    tag = str(idea.get("tag", "")).replace("-", " ")
+    idea = report.misconception
+    teacher = in_code(idea.message) if idea else ""
+    tag = idea.tag.replace("-", " ") if idea else ""
     stopped = error(context)
-    if stopped and report.get("verdict") == "error":
-        return Diagnosis(_stopped(context, stopped, known=bool(teacher)), teacher, f"{tag} {stopped['message']}")
-    failing = checks(context, "failed")
+    if stopped and report.verdict is Verdict.ERROR:
+        return Diagnosis(_stopped(context, stopped, known=bool(teacher)), teacher, f"{tag} {stopped.message}")
+    failing = checks(context, CheckStatus.FAILED)
     if failing:
         first = failing[0]
-        words = " ".join(f"{one['id']} {one['title']} {one['message']}" for one in failing)
-        return Diagnosis(_fails(first, teacher), teacher, f"{tag} {words} {stopped['message'] if stopped else ''}")
-    note = report.get("note") or "It did not come to an end that could be judged."
-    return Diagnosis(in_code(note), teacher, f"{tag} {_ABOUT_ENDS.get(str(report.get('verdict')), '')}")
+        words = " ".join(f"{one.id} {one.title} {one.message}" for one in failing)
+        return Diagnosis(_fails(first, teacher), teacher, f"{tag} {words} {stopped.message if stopped else ''}")
+    note = report.note or "It did not come to an end that could be judged."
+    return Diagnosis(in_code(note), teacher, f"{tag} {_ABOUT_ENDS.get(report.verdict, '')}")
 
 
 def first_failing(context: TutorContext) -> str:
     """Return the name of what fails first, as code; empty if its check is about none."""
-    titles = [one["title"] for one in checks(context, "failed")]
+    titles = [one.title for one in checks(context, CheckStatus.FAILED)]
     found = _CODE_NAME.search(titles[0]) if titles else None
     return f"`{found[1]}`" if found else ""
 
@@ -102,9 +102,9 @@ def quotes_error(context: TutorContext, question: str) -> bool:
     if stopped is None:
         return False
     asked = f" {' '.join(_WORD.findall(question.lower()))} "
-    said = _WORD.findall((stopped.get("message") or "").lower())
+    said = _WORD.findall(stopped.message.lower())
     runs = (" ".join(said[index : index + _QUOTED_WORDS]) for index in range(len(said) - _QUOTED_WORDS + 1))
-    return stopped["type"].lower() in asked.split() or any(f" {run} " in asked for run in runs)
+    return stopped.type.lower() in asked.split() or any(f" {run} " in asked for run in runs)
 
 
 def line_of(source: str, number: int | None) -> str:
@@ -147,35 +147,31 @@ def asked_shape(context: TutorContext, name: str) -> str:
 
 def mentioned(context: TutorContext, question: str) -> list[str]:
     """Return the names of the task that a question has in it, in the question's order."""
-    names: Sequence[str] = (*context.names, *(one["name"] for one in tensors(context)))
+    names: Sequence[str] = (*context.names, *(one.name for one in tensors(context)))
     matches = {name: re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", question) for name in names}
     return sorted((name for name, index in matches.items() if index), key=lambda name: matches[name].start())  # type: ignore[union-attr]
 
 
-def _report(context: TutorContext) -> dict[str, Any]:
-    return context.report or {}
-
-
-def _stopped(context: TutorContext, stopped: dict[str, Any], *, known: bool) -> str:
-    line = line_of(context.source, stopped.get("line"))
-    where = f" at line {stopped['line']}" if stopped.get("line") else ""
+def _stopped(context: TutorContext, stopped: StudentError, *, known: bool) -> str:
+    line = line_of(context.source, stopped.line)
+    where = f" at line {stopped.line}" if stopped.line else ""
     shown = f", `{line}`," if line else ""
-    explanation = in_code(stopped.get("explanation") or "")
+    explanation = in_code(stopped.explanation)
     if _SAYS_LITTLE in explanation:
-        entry = general_knowledge().on_error(stopped.get("message") or "")
-        explanation = entry.says if entry else f"Its message is: {_quoted(stopped.get('message') or '')}."
+        entry = general_knowledge().on_error(stopped.message)
+        explanation = entry.says if entry else f"Its message is: {_quoted(stopped.message)}."
     if known:
         explanation = _without_questions(explanation) or explanation
-    return f"Your code stopped{where}{shown} with `{stopped['type']}`. {explanation}"
+    return f"Your code stopped{where}{shown} with `{stopped.type}`. {explanation}"
 
 
-def _fails(first: dict[str, Any], teacher: str) -> str:
-    message = in_code(first["message"])
+def _fails(first: CheckResult, teacher: str) -> str:
+    message = in_code(first.message)
     if message == teacher:
-        return f"The check “{first['title']}” does not hold yet."
+        return f"The check “{first.title}” does not hold yet."
     if teacher:
         message = _without_questions(message) or message
-    return f"The check “{first['title']}” does not hold yet: {message}"
+    return f"The check “{first.title}” does not hold yet: {message}"
 
 
 def _without_questions(text: str) -> str:

@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncGenerator
 
-from app.clients.tutor.port import Piece, TutorContext
+from app.clients.tutor.port import Outcome, Piece, TutorContext
+from app.services.tutor.offline.asked import Reply
 from app.services.tutor.offline.intents import intent_of
-from app.services.tutor.offline.replies import Reply, reply
+from app.services.tutor.offline.replies import reply
 
 
 class RetrievalEngine:
@@ -22,7 +23,11 @@ class RetrievalEngine:
         whole = answer_to(context)
         for index, paragraph in enumerate(whole.paragraphs):
             last = index == len(whole.paragraphs) - 1
-            yield Piece(paragraph if last else f"{paragraph}\n\n", whole.sources if last else ())
+            yield Piece(
+                paragraph if last else f"{paragraph}\n\n",
+                whole.sources if last else (),
+                outcome=whole.outcome if last else Outcome.ANSWERED,
+            )
 
     def most_tokens(self, context: TutorContext) -> int:  # noqa: ARG002  as the port has it
         """Return 0: nothing is spent."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from app.services.tutor.offline.language import folded
+from app.services.tutor.offline.finding.language import folded
 
 
 class Intent(Enum):
@@ -27,6 +27,7 @@ class Intent(Enum):
     SIGHT = "sight"  # what it can see
     GREETING = "greeting"
     THANKS = "thanks"
+    MOOD = "mood"  # tired, angry, ashamed
     ELSEWHERE = "elsewhere"  # another subject
     HINT = "hint"
     NEXT = "next"

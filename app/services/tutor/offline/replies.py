@@ -7,153 +7,145 @@ is none of them, because it is not there. A reply ends with a question wherever 
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 
 from app.clients.tutor.port import Passage, TutorContext
-from app.services.tutor.offline import shape_answers
+from app.services.tutor.offline import quantities, shape_answers, small_talk, tongue
+from app.services.tutor.offline.asked import QuestionContext, Reply
 from app.services.tutor.offline.diagnosis import (
-    Diagnosis,
     checks,
     diagnose,
     error,
     first_failing,
     in_code,
     mentioned,
-    next_step,
     passed,
     quotes_error,
     setup_note,
 )
-from app.services.tutor.offline.evidence import KNOWN, Evidence, Topic
+from app.services.tutor.offline.evidence import Evidence, Topic
 from app.services.tutor.offline.intents import Intent
-from app.services.tutor.offline.sentences import COUNTER, NOT_SEEN, PASSED, WHO_I_AM
+from app.services.tutor.offline.onwards import all_passed, diagnosis_of, hint_offer, onwards
+from app.services.tutor.offline.sentences import COSTS_NOTHING
+from graders.report import CheckResult, CheckStatus, Verdict
 
-_ABOUT_MINE = 0.3  # of a question that the diagnosis must cover to be what the question is about
-_MINE = re.compile(r"\b(my|mine|i (wrote|never|did|made))\b", re.IGNORECASE)
-_A_LINE = re.compile(r"\bline \d", re.IGNORECASE)
-_FREE = "costs no message"
-_ON_DOUBT = "If you go by your last attempt: "
-
-
-@dataclass(frozen=True)
-class Reply:
-    """An answer, in paragraphs of Markdown."""
-
-    paragraphs: tuple[str, ...]
-    sources: tuple[Passage, ...] = ()
-
-
-@dataclass(frozen=True)
-class QuestionContext:
-    """A question with all that a reply is made of."""
-
-    context: TutorContext
-    question: str
-    evidence: Evidence
-    diagnosis: Diagnosis | None
-
-    @property
-    def topic(self) -> Topic | None:
-        """What answers it best, if anything does."""
-        topics = self.evidence.topics
-        return topics[0] if topics else None
-
-    @property
-    def is_about_mine(self) -> bool:
-        """Is it about what is wrong with the last attempt?"""
-        return self.closeness >= _ABOUT_MINE
-
-    @cached_property
-    def closeness(self) -> float:
-        """How much of it the diagnosis covers, 0 to about 1."""
-        return self.evidence.relevance(self.diagnosis.text) if self.diagnosis else 0.0
-
-    @property
-    def speaks_of_mine(self) -> bool:
-        """Does it say "my" of something, while something is wrong?"""
-        return self.diagnosis is not None and _MINE.search(self.question) is not None
-
-    @property
-    def points_at_fault(self) -> bool:
-        """Does it repeat the message of the error, or name what fails?"""
-        if self.diagnosis is None:
-            return False
-        if quotes_error(self.context, self.question) or _A_LINE.search(self.question):
-            return True
-        named = [f"`{name}`" for name in mentioned(self.context, self.question)]
-        failing = [one["title"] + one["message"] for one in checks(self.context, "failed")]
-        return any(name in text for name in named for text in failing)
+_WHY = re.compile(r"\b(why|how come|shouldn'?t|do i have to|must i|do i need)\b", re.IGNORECASE)
+_DEMAND = re.compile(r"\b(me|please|pls|plz|solution|answer|code|line|fix)\b", re.IGNORECASE)
+_CARRIES_ON = re.compile(r"^\W*(and|so|but|then|also|what if|what about|how about|even if|or)\b", re.IGNORECASE)
+_FEW_WORDS = 4  # of a question that only makes sense after the one before
 
 
 def reply(kind: Intent, context: TutorContext, question: str) -> Reply:
     """Answer a question of that kind."""
-    return _REPLIES[kind](QuestionContext(context, question, Evidence(context, question), diagnose(context)))
+    asked = QuestionContext(context, question, Evidence(context, question), diagnose(context))
+    if kind is Intent.ANSWER and quotes_error(context, question) and not _DEMAND.search(question):
+        kind = Intent.ERROR  # the message is quoted, and nothing is demanded
+    if kind in _MAY_BE_WORKED_OUT and (answer := quantities.worked_out(context, question)):
+        return Reply((answer, "Does it fit what you expected, and could you say why?"))
+    if kind in _MAY_BE_FOREIGN and (language := tongue.tongue_of(question)) and not quotes_error(context, question):
+        if said := tongue.answer_in(language, question):
+            return Reply(said)
+        return _foreign(asked)
+    if kind in _MAY_FOLLOW and _follows(asked):
+        return _follow_up(asked)
+    return _REPLIES[kind](asked)
+
+
+def _follows(asked: QuestionContext) -> bool:
+    """Does it only make sense after the question before?"""
+    few = len(asked.evidence.question) <= _FEW_WORDS
+    return bool(asked.context.earlier) and few and _CARRIES_ON.search(asked.question) is not None
+
+
+def _follow_up(asked: QuestionContext) -> Reply:
+    """Answer with the words of the question before as well: "and if it is larger?"."""
+    before = asked.context.earlier[-1].question
+    joined = f"{asked.question} {before}"
+    if answer := quantities.worked_out(asked.context, joined):
+        return Reply((answer, "Does it fit what you expected, and could you say why?"))
+    again = replace(asked, question=joined, evidence=Evidence(asked.context, joined))
+    alone = asked.topic
+    if alone and alone.sure:
+        return _on_topic(asked, alone)
+    return _on_topic(again, again.topic) if again.topic else _idea(asked)
 
 
 def _answer(asked: QuestionContext) -> Reply:
     no = "I won't write it for you: the line that you find yourself is the one you keep."
-    return Reply((no, *_onwards(asked)))
+    return Reply((no, *onwards(asked)))
 
 
 def _stuck(asked: QuestionContext) -> Reply:
-    return Reply(("Let us look together.", *_onwards(asked)))
+    return Reply(("Let us look together.", *onwards(asked)))
 
 
 def _foreign(asked: QuestionContext) -> Reply:
-    topic = asked.topic
-    if topic and topic.sure:
+    if asked.topic:
         return _idea(asked)
-    sorry = "I read English best, so forgive me if I miss your point; could you ask it in English?"
-    return Reply((sorry, *_onwards(asked)))
+    if asked.diagnosis:
+        return _diagnosed(asked)
+    return small_talk.unknown(asked)
 
 
 def _hint(asked: QuestionContext) -> Reply:
     if asked.context.hints_left:
-        said = _hint_offer(asked.context)
+        said = hint_offer(asked.context)
     elif asked.context.hints:
         said = "All hints are open already; it pays to read the last one once more, slowly."
     else:
         said = "This exercise has no hints, so let us go by what there is."
-    return Reply((said, *_onwards(asked, hints=False)))
+    return Reply((said, *onwards(asked, hints=False)))
 
 
 def _next(asked: QuestionContext) -> Reply:
     if passed(asked.context):
-        return _all_passed()
-    return Reply(_onwards(asked))
+        return all_passed()
+    return Reply(onwards(asked))
 
 
 def _verify(asked: QuestionContext) -> Reply:
     if asked.diagnosis is None or not (asked.is_about_mine or _short(asked)):
         topic = asked.topic
-        if topic and topic.score >= KNOWN and not _short(asked):
+        if topic and not _short(asked):
             return _idea(asked)
+    if typed := quantities.literal_sizes(asked.context, asked.question):
+        return Reply((typed, "Which name of the starting code says what you mean?"))
+    if shape_answers.names_a_shape(asked.question) and (
+        seen := shape_answers.shape_answer(asked.context, asked.question)
+    ):
+        return _of_shape(asked, seen)
     if passed(asked.context):
-        return _all_passed()
-    free = f"Press Check to be sure: it {_FREE}, and it looks at more than I can."
+        return all_passed()
+    free = f"Press Check to be sure: it {COSTS_NOTHING}, and it looks at more than I can."
     if asked.diagnosis is None:
-        return Reply((free, *_onwards(asked)))
-    return Reply(("Your last attempt was not right yet.", *_diagnosis(asked.diagnosis), free))
+        return Reply((free, *onwards(asked)))
+    return Reply(("Your last attempt was not right yet.", *diagnosis_of(asked.diagnosis), free))
 
 
 def _check(asked: QuestionContext) -> Reply:
     found = _named_check(asked)
     if found is None:
         return _idea(asked)
-    wants = f"That check wants what its title says: {in_code(found['title'])}."
-    if found["status"] == "passed":
+    wants = f"That check wants what its title says: {in_code(found.title)}."
+    if found.status is CheckStatus.PASSED:
         return _with_topic(asked, wants, "On your last attempt it holds already.")
-    if found["status"] == "not_run":
-        blocked = f"On your last attempt it could not be judged: {in_code(found['message'])}"
-        return Reply((wants, blocked, *(_diagnosis(asked.diagnosis) if asked.diagnosis else ())))
-    return Reply((wants, *(_diagnosis(asked.diagnosis) if asked.diagnosis else ())))
+    if found.status is CheckStatus.NOT_RUN:
+        blocked = f"On your last attempt it could not be judged: {in_code(found.message)}"
+        return Reply((wants, blocked, *(diagnosis_of(asked.diagnosis) if asked.diagnosis else ())))
+    return Reply((wants, *(diagnosis_of(asked.diagnosis) if asked.diagnosis else ())))
 
 
 def _shape(asked: QuestionContext) -> Reply:
+    topic = asked.topic
+    if topic and topic.sure and _WHY.search(asked.question):
+        return _idea(asked)
     seen = shape_answers.shape_answer(asked.context, asked.question)
     if seen is None:
         return _wrong(asked) if asked.is_about_mine else _idea(asked)
+    return _of_shape(asked, seen)
+
+
+def _of_shape(asked: QuestionContext, seen: shape_answers.ShapeAnswer) -> Reply:
     if seen.wrong and asked.diagnosis:
         teacher = asked.diagnosis.teacher or f"Which axis of `{seen.name}` is not as you expected?"
         return Reply((seen.said, teacher))
@@ -170,20 +162,17 @@ def _wrong(asked: QuestionContext) -> Reply:
     if asked.diagnosis is None:
         if asked.topic:
             return _idea(asked)
-        return _all_passed() if passed(asked.context) else Reply(_onwards(asked))
+        return all_passed() if passed(asked.context) else Reply(onwards(asked))
     topic = asked.topic
     if _ended_early(asked) or asked.points_at_fault or topic is None:
         return _diagnosed(asked)
-    return _told(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
+    return _on_topic(asked, topic) if topic.sure and _fits(asked, topic) else _diagnosed(asked)
 
 
 def _ended_early(asked: QuestionContext) -> bool:
     """Was the last run ended by a limit? Then there is nothing else to be said of it."""
-    return bool(asked.context.report) and (asked.context.report or {}).get("verdict") not in {
-        "passed",
-        "failed",
-        "error",
-    }
+    report = asked.context.report
+    return report is not None and report.verdict not in {Verdict.PASSED, Verdict.FAILED, Verdict.ERROR}
 
 
 def _again(asked: QuestionContext) -> Reply:
@@ -194,8 +183,8 @@ def _again(asked: QuestionContext) -> Reply:
     again = QuestionContext(asked.context, asked.question, before, asked.diagnosis)
     topic = again.topic
     if topic is None:
-        return Reply(("Let me try it from your work instead.", *_onwards(again)))
-    return _told(again, topic, "Put another way:")
+        return Reply(("Let me try it from your work instead.", *onwards(again)))
+    return _on_topic(again, topic, "Put another way:")
 
 
 def _idea(asked: QuestionContext) -> Reply:
@@ -208,8 +197,8 @@ def _idea(asked: QuestionContext) -> Reply:
     if quotes_error(asked.context, asked.question) or (asked.points_at_fault and not is_told):
         return _diagnosed(asked)
     if topic and _fits(asked, topic):
-        return _told(asked, topic)
-    return _diagnosed(asked) if asked.is_about_mine or asked.speaks_of_mine else _unknown(asked)
+        return _on_topic(asked, topic)
+    return _diagnosed(asked) if asked.is_about_mine or asked.speaks_of_mine else small_talk.unknown(asked)
 
 
 def _fits(asked: QuestionContext, topic: Topic) -> bool:
@@ -226,56 +215,9 @@ def _of_setup(asked: QuestionContext) -> str:
     return next(filter(None, notes), "")
 
 
-def _unknown(asked: QuestionContext) -> Reply:
-    titles = list(dict.fromkeys(one.title for one in asked.context.passages))
-    where = f" The section nearest to your words is “{titles[0]}”." if titles else ""
-    no = f"I do not know: neither this lesson nor what I know of PyTorch has an answer to that.{where}"
-    try_this = "Try it with the name of a variable, a check or an error in it, or ask your instructor."
-    onwards = _onwards(asked, hints=False, lead=_ON_DOUBT if asked.diagnosis else "")
-    return Reply((no, try_this, *onwards), asked.context.passages[:1])
-
-
-def _elsewhere(asked: QuestionContext) -> Reply:
-    return Reply(
-        (
-            "I can only help with this exercise and its lesson, so that one has to wait.",
-            *_onwards(asked),
-        )
-    )
-
-
-def _greeting(asked: QuestionContext) -> Reply:
-    return Reply(("Hello! Good that you are here.", *_onwards(asked)))
-
-
-def _thanks(asked: QuestionContext) -> Reply:
-    if passed(asked.context):
-        return Reply(("You are welcome, and well done: your last attempt passed.",))
-    return Reply(("You are welcome. Carry on, and ask again whenever it helps: which step do you take next?",))
-
-
-def _person(_: QuestionContext) -> Reply:
-    return Reply((WHO_I_AM, "What would you like to look at?"))
-
-
-def _count(_: QuestionContext) -> Reply:
-    return Reply((COUNTER,))
-
-
-def _sight(asked: QuestionContext) -> Reply:
-    lines = len(asked.context.source.splitlines())
-    mine = f"the code that you sent last ({lines} lines)" if lines else "your code, once you have pressed Run or Check"
-    seen = f"I see the task, the lesson, {mine}, its report and the hints you have opened. {NOT_SEEN}"
-    return Reply((seen, "What shall we look at in it?" if lines else "What do you have so far?"))
-
-
-def _all_passed() -> Reply:
-    return Reply((PASSED, "Before you do: could you say in one sentence why it works?"))
-
-
-def _told(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
-    said = f"{lead} {topic.entry.says}".strip()
-    sources = _sources(asked, topic.entry.says)
+def _on_topic(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
+    said = f"{lead} {topic.card.says}".strip()
+    sources = _sources(asked, topic.card.says)
     under = (f"The lesson has it under “{sources[0].title}”.",) if sources and not _is_task(sources[0]) else ()
     first = f"{said} {under[0]}" if under else said
     return Reply((first, _back(asked, topic)), sources)
@@ -284,8 +226,8 @@ def _told(asked: QuestionContext, topic: Topic, lead: str = "") -> Reply:
 def _diagnosed(asked: QuestionContext) -> Reply:
     """Say what is wrong with the last attempt."""
     if asked.diagnosis is None:
-        return Reply(_onwards(asked))
-    said = (*_first_things_first(asked), *_diagnosis(asked.diagnosis))
+        return Reply(onwards(asked))
+    said = (*_first_things_first(asked), *diagnosis_of(asked.diagnosis))
     return Reply(said, _sources(asked, asked.diagnosis.text))
 
 
@@ -293,56 +235,23 @@ def _with_topic(asked: QuestionContext, *said: str) -> Reply:
     topic = next((one for one in asked.evidence.topics if one.is_own), None)
     if topic is None:
         return Reply((" ".join(said), _back(asked, None)))
-    sources = _sources(asked, topic.entry.says)
-    return Reply((" ".join(said), topic.entry.says, _back(asked, topic)), sources)
+    sources = _sources(asked, topic.card.says)
+    return Reply((" ".join(said), topic.card.says, _back(asked, topic)), sources)
 
 
 def _back(asked: QuestionContext, topic: Topic | None) -> str:
     """Ask something back: of the topic, or of the student's own work."""
     if asked.diagnosis and asked.diagnosis.teacher.endswith("?") and asked.is_about_mine:
         return f"And in your code: {asked.diagnosis.teacher}"
-    if topic and topic.entry.then:
-        return topic.entry.then
+    if topic and topic.card.then:
+        return topic.card.then
     return "Where in your own code does that come in?"
-
-
-def _diagnosis(diagnosis: Diagnosis) -> tuple[str, ...]:
-    said = (diagnosis.said, diagnosis.teacher) if diagnosis.teacher else (diagnosis.said,)
-    if any("?" in one for one in said):
-        return said
-    return (*said, "Which line of yours decides that, and what would you expect of it?")
-
-
-def _onwards(asked: QuestionContext, *, hints: bool = True, lead: str = "") -> tuple[str, ...]:
-    """Say what the next step is, and which hint is there."""
-    if passed(asked.context):
-        return _all_passed().paragraphs
-    hint = (_hint_offer(asked.context),) if hints and asked.context.hints_left else ()
-    if asked.diagnosis is not None:
-        said = _diagnosis(asked.diagnosis)
-        return (f"{lead}{said[0]}", *said[1:], *hint)
-    if not asked.context.names:  # a question, answered in a line
-        return (
-            "Read the task once more: what is given, and what is asked for?",
-            *hint,
-            "What have you worked out so far?",
-        )
-    step = next_step(asked.context)
-    begin = (
-        f"The next step of the task is this: {step}" if step else "Read the task once more, and begin at its beginning."
-    )
-    return (begin, *hint, "What do you have for it so far, and what does Run show? It costs nothing.")
-
-
-def _hint_offer(context: TutorContext) -> str:
-    """Point to the next hint, without a word of it."""
-    return f"Hint {len(context.hints) + 1} is still closed; opening it {_FREE}."
 
 
 def _first_things_first(asked: QuestionContext) -> tuple[str, ...]:
     """Say that something else comes first, where the student asks for what could not be judged."""
     names = _own_names(asked)
-    waiting = {one["id"] for one in checks(asked.context, "not_run")}
+    waiting = {one.id for one in checks(asked.context, CheckStatus.NOT_RUN)}
     if names and names[0] in waiting:
         return (
             f"`{names[0]}` could not be judged yet: {first_failing(asked.context) or 'something else'} comes first.",
@@ -350,12 +259,12 @@ def _first_things_first(asked: QuestionContext) -> tuple[str, ...]:
     return ()
 
 
-def _named_check(asked: QuestionContext) -> dict[str, str] | None:
+def _named_check(asked: QuestionContext) -> CheckResult | None:
     words = asked.question.replace("`", " ").lower().split()
     bare = [word.strip("?!.,:;\"'“”()") for word in words]
-    found = [one for one in checks(asked.context) if one["id"] in bare or one["id"].replace("-", " ") in " ".join(bare)]
+    found = [one for one in checks(asked.context) if one.id in bare or one.id.replace("-", " ") in " ".join(bare)]
     names = _own_names(asked)
-    by_title = [one for one in checks(asked.context) if names and f"`{names[0]}`" in one["title"]]
+    by_title = [one for one in checks(asked.context) if names and f"`{names[0]}`" in one.title]
     return next(iter(found or by_title), None)
 
 
@@ -378,12 +287,13 @@ def _is_task(passage: Passage) -> bool:
 _REPLIES: dict[Intent, Callable[[QuestionContext], Reply]] = {
     Intent.STUCK: _stuck,
     Intent.ANSWER: _answer,
-    Intent.PERSON: _person,
-    Intent.COUNT: _count,
-    Intent.SIGHT: _sight,
-    Intent.GREETING: _greeting,
-    Intent.THANKS: _thanks,
-    Intent.ELSEWHERE: _elsewhere,
+    Intent.PERSON: small_talk.person,
+    Intent.COUNT: small_talk.count,
+    Intent.SIGHT: small_talk.sight,
+    Intent.GREETING: small_talk.greeting,
+    Intent.THANKS: small_talk.thanks,
+    Intent.ELSEWHERE: small_talk.elsewhere,
+    Intent.MOOD: small_talk.mood,
     Intent.HINT: _hint,
     Intent.NEXT: _next,
     Intent.VERIFY: _verify,
@@ -395,3 +305,14 @@ _REPLIES: dict[Intent, Callable[[QuestionContext], Reply]] = {
     Intent.FOREIGN: _foreign,
     Intent.IDEA: _idea,
 }
+_MAY_BE_WORKED_OUT = {
+    Intent.SHAPE,
+    Intent.IDEA,
+    Intent.WRONG,
+    Intent.VERIFY,
+    Intent.CHECK,
+    Intent.FOREIGN,
+    Intent.AGAIN,
+}
+_MAY_BE_FOREIGN = {Intent.SHAPE, Intent.IDEA, Intent.ERROR, Intent.VERIFY, Intent.FOREIGN}
+_MAY_FOLLOW = {Intent.IDEA, Intent.SHAPE, Intent.WRONG}

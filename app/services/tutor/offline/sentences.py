@@ -13,3 +13,10 @@ PASSED = (
     "Everything is right: all checks of your last attempt passed. Go on to the next exercise of the lesson; the steps "
     "above the task lead there."
 )
+ONLY_THIS = "I can only help with this exercise, its lesson and the PyTorch that they use."
+COSTS_NOTHING = "costs no message"
+GOES_ON = (
+    "When they are gone, only this chat with the tutor pauses; you are not locked out: running and checking your code, "
+    "its results and diagnosis, hints and lessons go on as before, as often as you like."
+)
+HOW_TO_GET_MORE = "The page “Plan” in your account says what each plan has and how one gets more here."

@@ -81,15 +81,14 @@ def _of_none(scene: Scene, match: re.Match[str]) -> str | None:
         return None
     if isinstance(owner, ast.Attribute) and owner.attr == "grad":
         return (
-            f"`{quoted(owner)[1:-1]}` is None: no gradient has arrived there. It is filled by `backward()`, for leaf "
-            f"tensors that "
-            "require a gradient. Did that run before this line, and did this tensor take part?"
+            f"`{quoted(owner)[1:-1]}` is None: no gradient has arrived there. "
+            "It is filled by `backward()`, for leaf tensors that require a gradient. "
+            "Did that run before this line, and did this tensor take part?"
         )
     what = _owner_told(scene, "What stands before the dot")
     return (
-        f"{what} is None on line {scene.line}, and None has no `{match[2]}`.{none_from(scene, owner)} Which line "
-        f"should have "
-        "made it something else?"
+        f"{what} is None on line {scene.line}, and None has no `{match[2]}`.{none_from(scene, owner)} "
+        "Which line should have made it something else?"
     )
 
 
@@ -105,9 +104,9 @@ def _shadowed(scene: Scene, match: re.Match[str]) -> str | None:
         return None
     kind = match[1].rpartition(".")[2]
     return (
-        f"Line {line} gives the name `{owner.id}` to something else, {an(kind)}, so from there on `{owner.id}` is no "
-        f"longer the "
-        f"library and has no `{match[2]}`. What other name could that value have, or does it need one at all?"
+        f"Line {line} gives the name `{owner.id}` to something else, "
+        f"{an(kind)}, so from there on `{owner.id}` is no longer the library and has no `{match[2]}`. "
+        "What other name could that value have, or does it need one at all?"
     )
 
 
@@ -120,8 +119,8 @@ def _module_other_place(_: Scene, match: re.Match[str]) -> str | None:
     if other is None or match[1] not in (*_PLACES, "torch.nn.modules"):
         return None
     return (
-        f"`{match[1]}` has nothing called `{match[2]}`: that one is in `{other}`. How is it reached from the names "
-        f"that you have?"
+        f"`{match[1]}` has nothing called `{match[2]}`: that one is in `{other}`. "
+        "How is it reached from the names that you have?"
     )
 
 
@@ -139,9 +138,9 @@ def _layer_as_tensor(scene: Scene, match: re.Match[str]) -> str | None:
     if kind is None or not issubclass(kind, torch.nn.Module) or not hasattr(torch.Tensor, match[2]):
         return None
     return (
-        f"{_owner_told(scene, 'This')} is {an(match[1])}, a layer, and only tensors have `{match[2]}`. A layer gives "
-        f"a tensor when "
-        "it is called; its own numbers are its `weight`. Which of the two do you want to look at?"
+        f"{_owner_told(scene, 'This')} is {an(match[1])}, a layer, and only tensors have `{match[2]}`. "
+        "A layer gives a tensor when it is called; its own numbers are its `weight`. "
+        "Which of the two do you want to look at?"
     )
 
 
@@ -163,8 +162,7 @@ def _number_as_tensor(scene: Scene, match: re.Match[str]) -> str | None:
     where = f" (since line {line})" if line else ""
     return (
         f"{_owner_told(scene, 'This')} is {an(word.get(own, own))}{where}, and `{match[2]}` is what tensors have. "
-        f"Where "
-        "should it become a tensor?"
+        "Where should it become a tensor?"
     )
 
 
@@ -174,8 +172,8 @@ def _misspelt(scene: Scene, match: re.Match[str]) -> str | None:
     if meant is None:
         return None
     return (
-        f"{_owner_told(scene, 'This')} ({an(match[1])}) has nothing called `{match[2]}`, but it has `{meant}`. Is "
-        f"that what you mean?"
+        f"{_owner_told(scene, 'This')} ({an(match[1])}) has nothing called `{match[2]}`, but it has `{meant}`. "
+        "Is that what you mean?"
     )
 
 
@@ -187,14 +185,13 @@ def _own_class(scene: Scene, match: re.Match[str]) -> str | None:
     made = sorted(_kept(found[0]))
     if meant := nearest(match[2], made):
         return (
-            f"An object of your class `{match[1]}` has nothing called `{match[2]}`, but it has `{meant}`. Which "
-            f"spelling is meant?"
+            f"An object of your class `{match[1]}` has nothing called `{match[2]}`, but it has `{meant}`. "
+            "Which spelling is meant?"
         )
     if match[2] in _locals_of_init(found[0]):
         return (
             f"`{match[2]}` is made in `__init__` of `{match[1]}` under a plain name, which ends with that method. "
-            f"What keeps a "
-            "value on the object?"
+            "What keeps a value on the object?"
         )
     has = f" What it keeps is {', '.join(f'`{one}`' for one in made[:5])}." if made else ""
     return f"Nothing in your class `{match[1]}` (line {found[0].lineno}) makes `{match[2]}`.{has} Which line should?"
@@ -223,25 +220,25 @@ def _locals_of_init(one: ast.ClassDef) -> set[str]:
 def _of_function(scene: Scene, match: re.Match[str]) -> str:
     owner = _owner_told(scene, "What stands before the dot")
     return (
-        f"{owner} is a function that was not called, so there is no result yet that could have `{match[2]}`. Are its "
-        f"round "
-        "brackets missing?"
+        f"{owner} is a function that was not called, so there is no result yet that could have `{match[2]}`. "
+        "Are its round brackets missing?"
     )
 
 
 def _other(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"{_owner_told(scene, 'What stands before the dot')} is {an(match[1].rpartition('.')[2])} on line "
-        f"{scene.line}, which has "
-        f"nothing called `{match[2]}`. Is it spelled right, and is this the object you think it is?"
+        f"{_owner_told(scene, 'What stands before the dot')} "
+        f"is {an(match[1].rpartition('.')[2])} on line {scene.line}, which has nothing called `{match[2]}`. "
+        "Is it spelled right, and is this the object you think it is?"
     )
 
 
 _A = "AttributeError"
 RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("attribute-before-init", _A, r"cannot assign .* before Module.__init__\(\) call",
-         "A class built on `nn.Module` can hold nothing before `nn.Module` has set itself up, and that is what "
-         "`super().__init__()` does. Where should that stand, so that line {line} comes after it?"),
+         "A class built on `nn.Module` can hold nothing before `nn.Module` has set itself up, "
+         "and that is what `super().__init__()` does. "
+         "Where should that stand, so that line {line} comes after it?"),
     ExplanationRule("attribute-of-none", _A, _NO_ATTRIBUTE, _of_none),
     ExplanationRule("attribute-of-shadowed", _A, _NO_ATTRIBUTE, _shadowed),
     ExplanationRule("attribute-in-other-module", _A, _NO_MODULE_ATTRIBUTE, _module_other_place),

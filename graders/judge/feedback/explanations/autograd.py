@@ -28,9 +28,9 @@ def _second_backward(scene: Scene, _: re.Match[str]) -> str:
     )
     who = f"`backward()` on line {scene.line}" if "backward" in scene.code else f"Line {scene.line}"
     return (
-        f"{who} goes back through the same computation a second time{already}. What torch keeps for the "
-        f"way back is thrown away "
-        "after once. Which lines work out the result, and are they run again before each way back?"
+        f"{who} goes back through the same computation a second time{already}. "
+        "What torch keeps for the way back is thrown away after once. "
+        "Which lines work out the result, and are they run again before each way back?"
     )
 
 
@@ -40,9 +40,9 @@ def _inside(node: ast.stmt, line: int) -> bool:
 
 def _not_scalar(scene: Scene, _: re.Match[str]) -> str:
     return (
-        f"`backward()` begins at one single number, such as a loss, and on line {scene.line} there are "
-        f"more.{_owner(scene)} How do many "
-        "numbers become one that should get smaller?"
+        "`backward()` begins at one single number, "
+        f"such as a loss, and on line {scene.line} there are more.{_owner(scene)} "
+        "How do many numbers become one that should get smaller?"
     )
 
 
@@ -61,18 +61,17 @@ def _no_gradient(scene: Scene, _: re.Match[str]) -> str:
     ]
     who = f"{learns[0]} on line {scene.line}" if learns else f"What line {scene.line} starts from"
     return (
-        f"{who} has no connection to anything that learns, so no gradient can go back from it. Was it made of a "
-        f"table or parameter, and did "
-        "`detach()`, `no_grad`, `item()` or numpy cut it off on the way?"
+        f"{who} has no connection to anything that learns, so no gradient can go back from it. "
+        "Was it made of a table or parameter, and did `detach()`, `no_grad`, `item()` or numpy cut it off on the way?"
     )
 
 
 def _leaf_in_place(scene: Scene, _: re.Match[str]) -> str:
     return (
-        f"{scene.here} changes numbers in place that learn: gradients are about the numbers as they were, so torch "
-        f"refuses.{scene.details()} "
-        "Should the result have a name of its own, or is it an update that gradients need not follow, inside "
-        "`torch.no_grad()`?"
+        f"{scene.here} changes numbers in place that learn: "
+        f"gradients are about the numbers as they were, so torch refuses.{scene.details()} "
+        "Should the result have a name of its own, "
+        "or is it an update that gradients need not follow, inside `torch.no_grad()`?"
     )
 
 
@@ -80,9 +79,10 @@ def _numpy(scene: Scene, _: re.Match[str]) -> str:
     name = scene.callee.rpartition(".")[0]
     what = f"`{name}`" if name else "This tensor"
     return (
-        f"{what} learns, or was worked out from something that does, and numpy knows no gradients, so torch does not "
-        f"hand it over on line "
-        f"{scene.line}. Is numpy needed here? If so, what parts a tensor from its gradients first?"
+        f"{what} learns, or was worked out from something that does, "
+        f"and numpy knows no gradients, so torch does not hand it over on line {scene.line}. "
+        "Is numpy needed here? "
+        "If so, what parts a tensor from its gradients first?"
     )
 
 

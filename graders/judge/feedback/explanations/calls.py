@@ -61,9 +61,10 @@ def _missing(scene: Scene, match: re.Match[str]) -> str:
     own = _own_function(scene, match[1])
     if own and "'self'" in match[3] and own.args.args and own.args.args[0].arg == "self":
         return (
-            f"`{own.name}` was called on the class itself, so `self` and what should come after it did not get their "
-            f"values. "
-            "Which object should it be called on? An object is made by calling the class."
+            f"`{own.name}` was called on the class itself, "
+            "so `self` and what should come after it did not get their values. "
+            "Which object should it be called on? "
+            "An object is made by calling the class."
         )
     return f"`{short}` was called without {names}.{_parameters(scene, match[1])} What should it be given there?"
 
@@ -74,37 +75,38 @@ def _too_many(scene: Scene, match: re.Match[str]) -> str | None:
     if own is not None and _is_method(scene, own) and (not own.args.args or own.args.args[0].arg != "self"):
         takes = f"`{own.args.args[0].arg}`" if own.args.args else "nothing"
         return (
-            f"`{own.name}` (line {own.lineno}) takes {takes} first and no `self`. Python hands a method the object "
-            f"itself as its "
-            "first argument, before yours. What is its first parameter to be?"
+            f"`{own.name}` (line {own.lineno}) takes {takes} first and no `self`. "
+            "Python hands a method the object itself as its first argument, before yours. "
+            "What is its first parameter to be?"
         )
     if own is None and "." not in name:
         return (
-            f"`{name}` has room for {match[2]} and was given {given} arguments on line {scene.line}: they are too "
-            f"many, or one of them is of a kind "
+            f"`{name}` has room for {match[2]} and was given {given} arguments on line {scene.line}: "
+            "they are too many, or one of them is of a kind "
             f"that it does not know.{_parameters(scene, name)}{scene.details()} What does each of them stand for?"
         )
     is_known = own is not None or hasattr(torch.nn, name.partition(".")[0]) or hasattr(torch, name.partition(".")[0])
     if not is_known and name.endswith(".__init__"):
         return (
-            f"`{name.removesuffix('.__init__')}` was made with {int(given) - 1} arguments, and nothing in that class "
-            f"takes them. Is there an `__init__` (two underscores on each side) with `self` and a parameter for each?"
+            f"`{name.removesuffix('.__init__')}` was made with {int(given) - 1} arguments, "
+            "and nothing in that class takes them. "
+            "Is there an `__init__` (two underscores on each side) with `self` and a parameter for each?"
         )
     if not is_known:
         return (
-            f"`{name}` has room for {match[2]} and was given {given}, and for a method the object itself is the first "
-            f"of them. Do its parameters begin with `self`?"
+            f"`{name}` has room for {match[2]} and was given {given}, "
+            "and for a method the object itself is the first of them. "
+            "Do its parameters begin with `self`?"
         )
     counted = f"{int(given) - 1} besides the object itself" if own is not None and _is_method(scene, own) else given
     if own is not None and name.endswith("__init__") and len(own.args.args) <= 1:
         return (
-            f"`{name.removesuffix('.__init__')}` takes nothing when it is made, and was given "
-            f"{counted}.{_parameters(scene, name)}"
+            f"`{name.removesuffix('.__init__')}` takes nothing when it is made, "
+            f"and was given {counted}.{_parameters(scene, name)}"
         )
     return (
         f"`{name.removesuffix('.__init__')}` was given more than it takes: {counted}.{_parameters(scene, name)} "
-        f"Which of them is one "
-        "too many?"
+        "Which of them is one too many?"
     )
 
 
@@ -139,22 +141,21 @@ def _not_callable(scene: Scene, match: re.Match[str]) -> str | None:
         holds = scene.what(func.id, given) if given is not None else an(KINDS.get(kind, kind))
         if func.id in BUILTINS:
             return (
-                f"Line {line} gave the name `{func.id}` to a value of yours, so Python's own `{func.id}()` is "
-                f"hidden, and what is "
-                f"called here is {holds}. What else could that value be called?"
+                f"Line {line} gave the name `{func.id}` to a value of yours, "
+                f"so Python's own `{func.id}()` is hidden, and what is called here is {holds}. "
+                "What else could that value be called?"
             )
         if kind not in ("Tensor", "Parameter", "NoneType"):
             return (
-                f"`{func.id}` is {holds} since line {line}, and that is no function or layer, so it cannot be "
-                f"called. Was the name "
-                "used twice, or is an operator missing before the bracket?"
+                f"`{func.id}` is {holds} since line {line}, and that is no function or layer, so it cannot be called. "
+                "Was the name used twice, or is an operator missing before the bracket?"
             )
     if kind in ("Tensor", "Parameter"):
         told = scene.described(what.strip("`")) or f"{what} is a tensor"
         return (
-            f"{told}: a tensor of numbers, which cannot be called with round brackets. Rows are picked with square "
-            f"ones; layers "
-            "and functions are what one calls. Which do you want?"
+            f"{told}: a tensor of numbers, which cannot be called with round brackets. "
+            "Rows are picked with square ones; layers and functions are what one calls. "
+            "Which do you want?"
         )
     if kind == "NoneType":
         return f"{what} is None, so there is nothing to call.{none_from(scene, func)} Which line should have made it?"
@@ -164,8 +165,7 @@ def _not_callable(scene: Scene, match: re.Match[str]) -> str | None:
         )
     return (
         f"{what} is {an(KINDS.get(kind, kind))}, no function and no layer, so round brackets after it mean nothing. "
-        f"Was the name "
-        "used twice, or is a comma or an operator missing before the bracket?"
+        "Was the name used twice, or is a comma or an operator missing before the bracket?"
     )
 
 
@@ -177,9 +177,9 @@ def _wrong_argument(scene: Scene, match: re.Match[str]) -> str:
     if wanted == "Tensor":
         if got in ("Embedding", "Linear"):
             return (
-                f"{name} wants a tensor{where}, and got {an(got)}, the layer itself. A layer gives a tensor when it "
-                f"is called, and "
-                f"keeps its numbers in `weight`. Which of the two belongs here?{scene.details()}"
+                f"{name} wants a tensor{where}, and got {an(got)}, the layer itself. "
+                "A layer gives a tensor when it is called, and keeps its numbers in `weight`. "
+                f"Which of the two belongs here?{scene.details()}"
             )
         if got == "NoneType":
             return f"{name} wants a tensor{where}, and got None.{scene.details()} Which line should have made it?"
@@ -191,8 +191,8 @@ def _wrong_argument(scene: Scene, match: re.Match[str]) -> str:
         kind = {"float": "a number with a fraction", "Tensor": "a whole tensor", "str": "a text"}.get(got, an(got))
         number = "numbers" if "tuple" in wanted else "number"
         return (
-            f"{name} wants whole {number}{where}, and got {kind}.{scene.details()} Which number do you mean, and of "
-            f"what kind is it?"
+            f"{name} wants whole {number}{where}, and got {kind}.{scene.details()} "
+            "Which number do you mean, and of what kind is it?"
         )
     return f"{name} wants {an(wanted)}{where}, and got {an(got)}.{scene.details()} What should it be given there?"
 
@@ -201,17 +201,16 @@ def _combination(scene: Scene, match: re.Match[str]) -> str:
     got = re.search(r"got \(([^)]{0,120})", scene.message)
     kinds = f" It got ({got[1]})." if got else ""
     return (
-        f"`{match[1]}` cannot take what it is given on line {scene.line}: it wants other kinds of arguments, or "
-        f"another order."
-        f"{kinds}{scene.details()} Which of them is not what you think it is?"
+        f"`{match[1]}` cannot take what it is given on line {scene.line}: it wants other kinds of arguments, "
+        f"or another order.{kinds}{scene.details()} Which of them is not what you think it is?"
     )
 
 
 def _assign_parameter(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"`{match[2]}` of a layer is a parameter, something that learns, and line {scene.line} puts a plain "
-        f"{match[1].rpartition('.')[2]} "
-        "in its place. What does a tensor need to be one that learns?"
+        f"`{match[2]}` of a layer is a parameter, "
+        f"something that learns, and line {scene.line} puts a plain {match[1].rpartition('.')[2]} in its place. "
+        "What does a tensor need to be one that learns?"
     )
 
 
@@ -233,9 +232,9 @@ RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("call-count",
          _T, r"^(\w+)\(\) takes (?:exactly|at most|at least) (\w+) (?:positional )?arguments? \((\d+) given\)|"
          r"^(\w+) expected (?:exactly |at (?:most|least) )?(\d+) arguments?, got (\d+)", lambda s, m: (
-             f"`{m[1] or m[4]}` takes another number of arguments than the {m[3] or m[6]} that line {s.line} gives "
-             f"it (it takes "
-             f"{m[2] or m[5]}). What does each of them stand for?")),
+             f"`{m[1] or m[4]}` takes another number of arguments "
+             f"than the {m[3] or m[6]} that line {s.line} gives it (it takes {m[2] or m[5]}). "
+             "What does each of them stand for?")),
     ExplanationRule("not-callable", _T, r"'([\w.]+)' object is not callable", _not_callable),
     ExplanationRule("argument-of-other-kind",
          _T, r"^(\w+)\(\): argument '(\w+)' .{0,20}must be (.{1,60}), not (\w+)", _wrong_argument),

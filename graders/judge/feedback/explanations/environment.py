@@ -23,15 +23,15 @@ def own_words(scene: Scene) -> str | None:
         told = scene.details() if isinstance(check, ast.AST) else ""
         what = quoted(check) if check is not None else ""
         return (
-            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{told} What did "
-            f"you expect instead?"
+            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{told} "
+            "What did you expect instead?"
         )
     if isinstance(node, ast.Raise) and not scene.message.startswith("exceptions must derive"):
         said = f", with your text “{text}”" if text else ""
         kind = scene.fault.type.replace("`", "'")
         return (
-            f"Line {scene.line} raises this {kind} itself: it is your own `raise`{said}. What has to be true for "
-            f"that line not to be come to?"
+            f"Line {scene.line} raises this {kind} itself: it is your own `raise`{said}. "
+            "What has to be true for that line not to be come to?"
         )
     return None
 
@@ -45,9 +45,9 @@ def _is_asserted(scene: Scene) -> bool:
 
 def _device(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"There is no graphics card here, and line {scene.line} wants one: a run has one processor, and all tensors "
-        f"are on the CPU. Which part of the "
-        "line says where to compute, and is it needed?"
+        f"There is no graphics card here, and line {scene.line} wants one: "
+        "a run has one processor, and all tensors are on the CPU. "
+        "Which part of the line says where to compute, and is it needed?"
     )
 
 
@@ -65,9 +65,8 @@ def _too_large(scene: Scene, match: re.Match[str]) -> str:
         else ""
     )
     return (
-        f"Line {scene.line} makes something larger than the memory that a run may use.{much}{scene.details()} Which "
-        f"size in it is far larger than it "
-        "should be?"
+        f"Line {scene.line} makes something larger "
+        f"than the memory that a run may use.{much}{scene.details()} Which size in it is far larger than it should be?"
     )
 
 
@@ -81,8 +80,8 @@ def _loop_around(scene: Scene) -> ast.For | ast.While | None:
 def _filled_by(scene: Scene, loop: ast.For | ast.While) -> str:
     """No single thing was too large: a loop has kept a little more in each round."""
     text = (
-        f"By line {scene.line} all the memory that a run may use was full, little by little: the loop on line "
-        f"{loop.lineno} goes round and round, and what each round makes is kept."
+        f"By line {scene.line} all the memory that a run may use was full, little by little: "
+        f"the loop on line {loop.lineno} goes round and round, and what each round makes is kept."
     )
     if isinstance(loop, ast.While):
         asked = {one.id for one in ast.walk(loop.test) if isinstance(one, ast.Name)}
@@ -105,9 +104,9 @@ def _recursion(scene: Scene, _: re.Match[str]) -> str:
         ]
         only = "nothing in it stops that" if not returns else "the case that should stop it is never come to"
         return (
-            f"`{function.name}` (line {function.lineno}) calls itself, and {only}, so it goes on without end until "
-            f"Python gives up. What did you want "
-            f"to be called inside `{function.name}`, or when should it stop?"
+            f"`{function.name}` (line {function.lineno}) calls itself, "
+            f"and {only}, so it goes on without end until Python gives up. "
+            f"What did you want to be called inside `{function.name}`, or when should it stop?"
         )
     others = [
         one.name
@@ -116,13 +115,13 @@ def _recursion(scene: Scene, _: re.Match[str]) -> str:
     ]
     if function is not None and others:
         return (
-            f"`{function.name}` calls `{others[0]}`, which calls `{function.name}` again, without end. Which of the "
-            f"two should stop?"
+            f"`{function.name}` calls `{others[0]}`, which calls `{function.name}` again, without end. "
+            "Which of the two should stop?"
         )
     return (
-        f"Calls that lie inside each other have become too many on line {scene.line}: something leads back to "
-        f"itself, without end. Which method or "
-        "function calls itself, perhaps by way of another?"
+        f"Calls that lie inside each other have become too many on line {scene.line}: "
+        "something leads back to itself, without end. "
+        "Which method or function calls itself, perhaps by way of another?"
     )
 
 
@@ -143,9 +142,8 @@ def _ambiguous(scene: Scene, _: re.Match[str]) -> str:
     elif re.search(r"\bin\b", scene.code) and not scene.code.startswith("for"):
         sides = " The word `in` asks it too."
     return (
-        f"Line {scene.line} asks whether a tensor of several numbers is true, and each of them has an answer of its "
-        f"own.{sides}{scene.details()} Should "
-        "all of them hold, or is one enough?"
+        f"Line {scene.line} asks whether a tensor of several numbers is true, "
+        f"and each of them has an answer of its own.{sides}{scene.details()} Should all of them hold, or is one enough?"
     )
 
 
@@ -153,8 +151,9 @@ def _no_file(scene: Scene, match: re.Match[str]) -> str:
     name = (match[1] or "").replace("`", "'")[:60]
     data = " The data of this exercise are made by the starting code." if scene.setup_names else ""
     return (
-        f"There is no file `{name}` here: a run begins in an empty folder, and nothing can be put into it "
-        f"before.{data} Which of its names holds what you need?"
+        f"There is no file `{name}` here: "
+        f"a run begins in an empty folder, and nothing can be put into it before.{data} "
+        "Which of its names holds what you need?"
     )
 
 
@@ -163,32 +162,30 @@ def _refused(scene: Scene, _: re.Match[str]) -> str:
     processes = re.search(r"subprocess|os\.system|Popen|fork|multiprocessing|Process|num_workers|Pool", scene.code)
     if network:
         return (
-            f"Line {scene.line} wants the network, and a run has no network: nothing can be downloaded. Which "
-            f"names of the "
-            f"starting code hold the data?"
+            f"Line {scene.line} wants the network, and a run has no network: nothing can be downloaded. "
+            "Which names of the starting code hold the data?"
         )
     if "num_workers" in scene.code or "DataLoader" in scene.code:
         return (
-            f"The `DataLoader` on line {scene.line} starts worker processes, and a run is one process only. How many "
-            f"workers does it need if it loads by itself?"
+            f"The `DataLoader` on line {scene.line} starts worker processes, and a run is one process only. "
+            "How many workers does it need if it loads by itself?"
         )
     if processes:
         return (
-            f"Line {scene.line} starts another process, and a run is one process only. Threads and asyncio do work; "
-            f"is either needed here?"
+            f"Line {scene.line} starts another process, and a run is one process only. "
+            "Threads and asyncio do work; is either needed here?"
         )
     return (
-        f"A run may not do what line {scene.line} wants: it has no network, no other processes or programs and no "
-        f"files but its own. Threads and asyncio "
-        "do work."
+        f"A run may not do what line {scene.line} wants: "
+        "it has no network, no other processes or programs and no files but its own. "
+        "Threads and asyncio do work."
     )
 
 
 def _compiled(scene: Scene, _: re.Match[str]) -> str:
     return (
         f"`torch.compile` on line {scene.line} needs a C++ compiler, or time and processes that a run does not have. "
-        f"The code gives the same numbers "
-        "without it: is it needed?"
+        "The code gives the same numbers without it: is it needed?"
     )
 
 
@@ -207,8 +204,8 @@ RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("no-mps",
          _ANY, r"not linked with support for|MPS backend|from the 'MPS' backend|Cannot access accelerator", _device),
     ExplanationRule("device-meta", "RuntimeError NotImplementedError", r"meta tensor|on meta device",
-         "A tensor on the device `meta` has a shape and no numbers, and line {line} needs numbers. Where should it "
-         "get them?"),
+         "A tensor on the device `meta` has a shape and no numbers, and line {line} needs numbers. "
+         "Where should it get them?"),
     ExplanationRule("out-of-memory",
          "RuntimeError MemoryError OSError OutOfMemoryError",
          r"can't allocate memory|DefaultCPUAllocator|Cannot allocate memory|Unable to allocate|bad_alloc|not enough "
@@ -238,8 +235,8 @@ RULES: tuple[ExplanationRule, ...] = (
          "RuntimeError NotSupportedError FrontendError OSError UnsupportedNodeError",
          r"TorchScript|torch\.jit|Can't get source|is not supported in|aren't supported|could not get source|"
          r"[Cc]an't redefine",
-         "TorchScript reads the code on line {line} as a language of its own, which is smaller than Python. Is "
-         "scripting needed for this task?"),
+         "TorchScript reads the code on line {line} as a language of its own, which is smaller than Python. "
+         "Is scripting needed for this task?"),
     ExplanationRule("spawn",
          _R, r"bootstrapping phase|context has already been set|daemonic processes", "Line {line} starts other "
               "processes, and a run is one process only. Can it be done in this one?"),
@@ -256,9 +253,8 @@ RULES: tuple[ExplanationRule, ...] = (
          "URLError HTTPError ConnectionError gaierror ConnectionRefusedError OSError TimeoutError",
          r"urlopen error|Name or service not known|Temporary failure|Network is unreachable|getaddrinfo|Connection "
          r"refused",
-         "Line {line} wants the network, and a run has no network: nothing can be downloaded. Which names of "
-         "the starting "
-         "code hold the data?"),
+         "Line {line} wants the network, and a run has no network: nothing can be downloaded. "
+         "Which names of the starting code hold the data?"),
     ExplanationRule("refused",
          "PermissionError OSError BlockingIOError",
          r"not permitted|Permission denied|Function not implemented|Resource temporarily unavailable", _refused),
@@ -268,8 +264,8 @@ RULES: tuple[ExplanationRule, ...] = (
               "so much. What should be in that file on line {line}, and who would read it?"),
     ExplanationRule("is-folder",
          "IsADirectoryError NotADirectoryError FileExistsError",
-         r"", "The name on line {line} is that of a folder, or of something that is there already. Is a file needed "
-              "at all?"),
+         r"", "The name on line {line} is that of a folder, or of something that is there already. "
+              "Is a file needed at all?"),
     ExplanationRule("input",
          "EOFError",
          r"EOF when reading", "Nothing can be typed in while the code runs, so `input()` on line {line} finds "
@@ -287,6 +283,7 @@ RULES: tuple[ExplanationRule, ...] = (
          "documentation give for it?")),
     ExplanationRule("decode",
          "UnicodeDecodeError UnicodeEncodeError",
-         r"", "Line {line} reads bytes as text, or writes text as bytes, with a table of signs that does not know "
-              "them. Which encoding are they in?"),
+         r"", "Line {line} reads bytes as text, "
+              "or writes text as bytes, with a table of signs that does not know them. "
+              "Which encoding are they in?"),
 )  # fmt: skip

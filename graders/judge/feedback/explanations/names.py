@@ -45,9 +45,8 @@ def _on_self(scene: Scene, match: re.Match[str]) -> str | None:
     if not scene.fault.on_self:
         return None
     return (
-        f"There is nothing called `{match[1]}` in this method. What `__init__` keeps for the object is on `self`: "
-        f"write "
-        f"`self.{match[1]}`."
+        f"There is nothing called `{match[1]}` in this method. "
+        f"What `__init__` keeps for the object is on `self`: write `self.{match[1]}`."
     )
 
 
@@ -57,13 +56,12 @@ def _self_missing(scene: Scene, match: re.Match[str]) -> str | None:
     function = scene.function
     if function is None:
         return (
-            "`self` is the object inside a method, and this line is in none. Should it be indented under a `def` of "
-            "a class?"
+            "`self` is the object inside a method, and this line is in none. "
+            "Should it be indented under a `def` of a class?"
         )
     return (
-        f"`{function.name}` (line {function.lineno}) uses `self`, which is not among its parameters. What does "
-        f"Python hand a "
-        "method before everything else?"
+        f"`{function.name}` (line {function.lineno}) uses `self`, which is not among its parameters. "
+        "What does Python hand a method before everything else?"
     )
 
 
@@ -77,20 +75,18 @@ def _later(scene: Scene, match: re.Match[str]) -> str | None:
     after = [line for line in lines if line > scene.line]
     if after and len(after) == len(lines):
         return (
-            f"There is nothing called `{name}` yet when line {scene.line} runs: it gets its value on line "
-            f"{after[0]}. Python goes "
-            "from top to bottom; which of the two lines should come first?"
+            f"There is nothing called `{name}` yet when line {scene.line} runs: it gets its value on line {after[0]}. "
+            "Python goes from top to bottom; which of the two lines should come first?"
         )
     if scene.line in lines and len(lines) == 1:
         return (
-            f"Line {scene.line} uses `{name}` to work out `{name}` itself, and nothing is called so before that "
-            f"line. What "
-            "should it begin with?"
+            f"Line {scene.line} uses `{name}` to work out `{name}` itself, and nothing is called so before that line. "
+            "What should it begin with?"
         )
     return (
-        f"There is nothing called `{name}` when line {scene.line} runs: line {lines[0]} would give it a value, but "
-        f"that line was not "
-        "come to. Under which condition, or in which block, does it stand?"
+        f"There is nothing called `{name}` when line {scene.line} runs: "
+        f"line {lines[0]} would give it a value, but that line was not come to. "
+        "Under which condition, or in which block, does it stand?"
     )
 
 
@@ -106,9 +102,9 @@ def _local(scene: Scene, match: re.Match[str]) -> str | None:
         if match[1] in own | made and function is not scene.function:
             what = "a parameter of" if match[1] in own else "made inside"
             return (
-                f"`{match[1]}` is {what} the function `{function.name}` (line {function.lineno}) and is known only "
-                f"there. How "
-                "does what a function has worked out get to the lines outside?"
+                f"`{match[1]}` is {what} the function `{function.name}` (line {function.lineno}) "
+                "and is known only there. "
+                "How does what a function has worked out get to the lines outside?"
             )
     return None
 
@@ -117,9 +113,8 @@ def _in_class(scene: Scene, match: re.Match[str]) -> str | None:
     for one in scene.classes():
         if match[1] in {method.name for method in one.body if isinstance(method, ast.FunctionDef)}:
             return (
-                f"`{match[1]}` is a method of the class `{one.name}` and is not known by that name alone. On which "
-                f"object "
-                "should it be called?"
+                f"`{match[1]}` is a method of the class `{one.name}` and is not known by that name alone. "
+                "On which object should it be called?"
             )
     return None
 
@@ -129,8 +124,8 @@ def _case(scene: Scene, match: re.Match[str]) -> str | None:
     if name is None:
         return None
     return (
-        f"There is nothing called `{match[1]}`, but there is `{name}`: capital and small letters are different names "
-        f"to Python."
+        f"There is nothing called `{match[1]}`, but there is `{name}`: "
+        "capital and small letters are different names to Python."
     )
 
 
@@ -146,9 +141,9 @@ def _other_code(scene: Scene, match: re.Match[str]) -> str | None:
     names = [one for one in scene.setup_names if one.islower() and "_" in one]
     given = f" (among them {', '.join(f'`{one}`' for one in names[:4])})" if names else ""
     return (
-        f"There is nothing called `{match[1]}` here. In other code it often stands for {meaning}; the starting code "
-        f"has names of "
-        f"its own{given}. Which of them holds what you need?"
+        f"There is nothing called `{match[1]}` here. "
+        f"In other code it often stands for {meaning}; the starting code has names of its own{given}. "
+        "Which of them holds what you need?"
     )
 
 
@@ -157,9 +152,9 @@ def _module(_: Scene, match: re.Match[str]) -> str | None:
     if module is None:
         return None
     return (
-        f"There is nothing called `{match[1]}` here: it belongs to Python's way of writing `{module}`, which this "
-        f"code has not "
-        "imported. Which line would bring it in?"
+        f"There is nothing called `{match[1]}` here: "
+        f"it belongs to Python's way of writing `{module}`, which this code has not imported. "
+        "Which line would bring it in?"
     )
 
 
@@ -167,9 +162,8 @@ def _cell(scene: Scene, _: re.Match[str]) -> str | None:
     if not re.match(r"(?:In|Out)\s?\[\d*\]", scene.code):
         return None
     return (
-        f"Line {scene.line} begins with a notebook's number of a cell, which is not part of the code. What is left "
-        f"of it "
-        "without?"
+        f"Line {scene.line} begins with a notebook's number of a cell, which is not part of the code. "
+        "What is left of it without?"
     )
 
 
@@ -186,9 +180,9 @@ def _meant(scene: Scene, match: re.Match[str]) -> str | None:
 
 def _unknown(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"There is nothing called `{match[1]}` when line {scene.line} runs: no line of yours and none of the "
-        f"starting code gives it a "
-        "value. Which name do you mean, or which line should make it?"
+        f"There is nothing called `{match[1]}` when line {scene.line} runs: "
+        "no line of yours and none of the starting code gives it a value. "
+        "Which name do you mean, or which line should make it?"
     )
 
 
@@ -196,8 +190,8 @@ def _no_module(scene: Scene, match: re.Match[str]) -> str:
     name = match[1].partition(".")[0]
     if name in _PACKAGES:
         return (
-            f"`{name}` is not installed here: an exercise has torch, numpy and Python's own modules. Can it be done "
-            "without?"
+            f"`{name}` is not installed here: an exercise has torch, numpy and Python's own modules. "
+            "Can it be done without?"
         )
     if "." in match[1]:
         parent, _, last = match[1].rpartition(".")

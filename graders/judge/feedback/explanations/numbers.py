@@ -37,8 +37,8 @@ def _out_of_range(scene: Scene, _: re.Match[str]) -> str:
     table_name = _table_name(scene) or "this table"
     if found is None or found[0].tensor is None or not found[0].tensor.numel() or not found[1].shape:
         return (
-            f"An id is larger than the last row of the table it is looked up in on line {scene.line}. How many rows "
-            f"has that table?"
+            f"An id is larger than the last row of the table it is looked up in on line {scene.line}. "
+            "How many rows has that table?"
         )
     ids, rows = found[0], found[1].shape[0]
     assert ids.tensor is not None  # noqa: S101  looked at above
@@ -50,13 +50,12 @@ def _out_of_range(scene: Scene, _: re.Match[str]) -> str:
     whose = f"The ids in {name}" if name else "The ids you look up"
     if low == 1 and high == rows and len(ids.shape) == 1:
         return (
-            f"{whose} begin at 1 and {wrong}, but {table_name} {numbered}: one past its last row. What number does "
-            f"the first row have?"
+            f"{whose} begin at 1 and {wrong}, but {table_name} {numbered}: one past its last row. "
+            "What number does the first row have?"
         )
     return (
-        f"{whose} have the shape {list(ids.shape)} and {wrong}, but {table_name} {numbered}. Are these the ids this "
-        f"table is meant for, "
-        "and does it have a row for each?"
+        f"{whose} have the shape {list(ids.shape)} and {wrong}, but {table_name} {numbered}. "
+        "Are these the ids this table is meant for, and does it have a row for each?"
     )
 
 
@@ -84,9 +83,9 @@ def _classes(scene: Scene, _: re.Match[str]) -> str:
         if part.range and part.shape
     ]
     return (
-        f"`one_hot` on line {scene.line} is given fewer classes than the ids need: an id of n needs at least n + 1 "
-        f"of them, because counting "
-        f"begins at 0.{ranges[0] if ranges else ''} How many different ids can there be?"
+        f"`one_hot` on line {scene.line} is given fewer classes than the ids need: "
+        f"an id of n needs at least n + 1 of them, because counting begins at 0.{ranges[0] if ranges else ''} "
+        "How many different ids can there be?"
     )
 
 
@@ -102,9 +101,9 @@ def _negative(scene: Scene, _: re.Match[str]) -> str:
 def _same_dtype(scene: Scene, match: re.Match[str]) -> str:
     first, second = (dtype_name(one) for one in match.groups()[:2])
     return (
-        f"A product needs numbers of one type on both sides, and {scene.here} has {first} and "
-        f"{second}.{scene.details()} Which of the two "
-        "should be converted?"
+        "A product needs numbers of one type on both sides, "
+        f"and {scene.here} has {first} and {second}.{scene.details()} "
+        "Which of the two should be converted?"
     )
 
 
@@ -116,8 +115,8 @@ def _expected(scene: Scene, match: re.Match[str]) -> str:
         else ""
     )
     return (
-        f"{scene.called or f'Line {scene.line}'} wants numbers of type {wanted} here and got "
-        f"{got}.{more}{scene.details()} Which tensor is that?"
+        f"{scene.called or f'Line {scene.line}'} wants numbers of type {wanted} here "
+        f"and got {got}.{more}{scene.details()} Which tensor is that?"
     )
 
 
@@ -125,48 +124,48 @@ def _bits(scene: Scene, match: re.Match[str]) -> str:
     if match[1].startswith("xor"):
         return "`^` does not raise to a power in Python, it works on single bits. Powers are written `**`."
     return (
-        f"The signs `&`, `|` and `~` on line {scene.line} join true and false or whole numbers, and there are "
-        f"fractions on a side. Is a comparison missing its round brackets?"
+        f"The signs `&`, `|` and `~` on line {scene.line} join true and false or whole numbers, "
+        "and there are fractions on a side. "
+        "Is a comparison missing its round brackets?"
     )
 
 
 def _not_implemented(scene: Scene, match: re.Match[str]) -> str:
     got = dtype_name(match[2])
     return (
-        f"{scene.here} cannot be worked out on {got} numbers.{scene.details()} Which type of numbers does it need, "
-        f"and where did yours become "
-        f"{got}?"
+        f"{scene.here} cannot be worked out on {got} numbers.{scene.details()} "
+        f"Which type of numbers does it need, and where did yours become {got}?"
     )
 
 
 def _floating_wanted(scene: Scene, _: re.Match[str]) -> str:
     return (
-        f"{scene.called or 'This function'} gives numbers with a point and works on such only; these are whole "
-        f"numbers or true and false."
-        f"{scene.details()} Where should they become floating-point numbers?"
+        f"{scene.called or 'This function'} gives numbers with a point and works on such only; "
+        f"these are whole numbers or true and false.{scene.details()} "
+        "Where should they become floating-point numbers?"
     )
 
 
 RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("id-out-of-range", _I, r"index out of range in self", _out_of_range),
     ExplanationRule("table-axes", _R, r"'weight' must be 2-D", lambda s, _: (
-        f"A table to look up in has two axes, rows and the numbers in each, and the one that "
-        f"{s.called or 'line ' + str(s.line)} got has another number of "
-        f"axes.{s.details()} In which order does this function want ids and table?")),
+        "A table to look up in has two axes, rows and the numbers in each, "
+        f"and the one that {s.called or 'line ' + str(s.line)} got has another number of axes.{s.details()} "
+        "In which order does this function want ids and table?")),
     ExplanationRule("one-hot-classes", _R, r"Class values must be smaller than num_classes", _classes),
     ExplanationRule("one-hot-negative", _R, r"Class values must be non-negative", _negative),
     ExplanationRule("index-is-no-index",
          "IndexError TypeError",
          r"new\(\): invalid data type|only integers, slices|only integer tensors of a single element|only integer "
          r"scalar arrays", lambda s, _: (None if not isinstance(s.node, ast.Subscript) else
-        f"What stands in the brackets of {s.here} is no index: whole numbers, slices, masks and tensors of whole "
-        f"numbers are.{s.details()} Which "
-        "place do you mean?")),
+        f"What stands in the brackets of {s.here} is no index: "
+        f"whole numbers, slices, masks and tensors of whole numbers are.{s.details()} "
+        "Which place do you mean?")),
     ExplanationRule("index-number",
          _R, r"(\w+)\(\): Expected.{0,40}index|index (-?\d+) is out of bounds for dimension|index out of range|"
               r"index_select.*out of", lambda s, m: (
-        f"An index on line {s.line} is larger than what it points into, or below 0.{s.details()} Which numbers does "
-        f"it hold?")),
+        f"An index on line {s.line} is larger than what it points into, or below 0.{s.details()} "
+        "Which numbers does it hold?")),
     ExplanationRule("product-types",
          _R, r"expected m1 and m2 to have the same dtype, but got: ([\w:]+(?: int)?) != ([\w:]+(?: int)?)",
               _same_dtype),
@@ -186,10 +185,9 @@ RULES: tuple[ExplanationRule, ...] = (
               r"point|only supports floating", _floating_wanted),
     ExplanationRule("result-type",
          _R, r"result type (\w+) can't be cast to the desired output type (\w+)", lambda s, m: (
-        f"{s.here} would change {dtype_name(m[2])} numbers in place, and the result is {dtype_name(m[1])}, "
-        f"which does not "
-        f"fit into them.{s.details()} Should "
-        "the result have a name of its own?")),
+        f"{s.here} would change {dtype_name(m[2])} numbers in place, "
+        f"and the result is {dtype_name(m[1])}, which does not fit into them.{s.details()} "
+        "Should the result have a name of its own?")),
     ExplanationRule("bool-minus", _R, r"Subtraction, the `-` operator, with (?:a|two) bool", lambda s, _: (
         f"True and false are not subtracted in torch.{s.details()} Is it “not” that you want, or numbers?")),
     ExplanationRule("bool-negative",
@@ -198,8 +196,8 @@ RULES: tuple[ExplanationRule, ...] = (
          "you want on line {line}?"),
     ExplanationRule("whole-cannot-learn",
          _R, r"[Oo]nly Tensors of floating point and complex dtype can require gradients", lambda s, _: (
-        f"Only floating-point numbers can learn, and those on line {s.line} are whole numbers: between 3 and 4 there "
-        f"would be no small step.{s.details()} "
+        f"Only floating-point numbers can learn, and those on line {s.line} are whole numbers: "
+        f"between 3 and 4 there would be no small step.{s.details()} "
         "How could they be made with a point?")),
     ExplanationRule("ragged",
          _V, r"expected sequence of length (\d+) at dim (\d+) \(got (\d+)\)", "A tensor is a full box of numbers, "
@@ -213,13 +211,13 @@ RULES: tuple[ExplanationRule, ...] = (
          "TypeError RuntimeError ValueError",
          r"new\(\): (?:invalid data type|data must be)|[Cc]ould not infer dtype of ([\w.]+)|can't convert "
          r"np\.ndarray of type|not a sequence", lambda s, m: (
-        f"A tensor is made of numbers and lists of numbers, and what line {s.line} gives it is something "
-        f"else{f' ({m[1]})' if m[1] else ''}.{s.details()} "
+        "A tensor is made of numbers and lists of numbers, "
+        f"and what line {s.line} gives it is something else{f' ({m[1]})' if m[1] else ''}.{s.details()} "
         "What is in it?")),
     ExplanationRule("list-of-tensors",
          _V, r"only one element tensors can be converted to Python scalars", lambda s, _: (
-        f"`torch.tensor` makes a tensor of plain numbers, and this list holds whole tensors.{s.details()} Which "
-        f"function puts tensors together?")),
+        f"`torch.tensor` makes a tensor of plain numbers, and this list holds whole tensors.{s.details()} "
+        "Which function puts tensors together?")),
     ExplanationRule("dtype-unknown",
          _T, r"data type '?(.{1,30}?)'? not understood|dtype must be|invalid dtype", "The type of numbers that is "
               "asked for on line {line} is "
@@ -227,8 +225,8 @@ RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("range-of-numbers",
          _R, r"upper bound and lower bound inconsistent|from=\d+ .*expected to be less|random_ expects 'from' to be "
               r"less", lambda s, _: (
-        f"The lower end on line {s.line} is above the upper one, or there is nothing between them.{s.details()} In "
-        f"which order do they come?")),
+        f"The lower end on line {s.line} is above the upper one, or there is nothing between them.{s.details()} "
+        "In which order do they come?")),
     ExplanationRule("embedding-sizes",
          "AssertionError",
          r"Padding_idx must be within|padding_idx must be within", "`padding_idx` names a row of the table, and "

@@ -44,16 +44,16 @@ def _broadcast(scene: Scene, match: re.Match[str]) -> str:
         ]
         if fits:
             return (
-                f"{told[0]} and {told[1]}. Axes are lined up from the last one backwards, and must be equal or 1: "
-                f"there "
-                f"{_axis(scene, sides[0], back, first)} meets {_axis(scene, sides[1], back, second)}. What does each "
-                f"of these two axes "
-                "stand for, and which is not what this line needs?"
+                f"{told[0]} and {told[1]}. "
+                "Axes are lined up from the last one backwards, and must be equal or 1: "
+                f"there {_axis(scene, sides[0], back, first)} meets {_axis(scene, sides[1], back, second)}. "
+                "What does each of these two axes stand for, and which is not what this line needs?"
             )
     return (
-        f"Two tensors do not line up in {scene.here}: along axis {axis} one has {first} and the other "
-        f"{second}.{scene.details()} Axes are "
-        "matched from the last one backwards, and must be equal or 1. Which of the two is not as you think?"
+        f"Two tensors do not line up in {scene.here}: "
+        f"along axis {axis} one has {first} and the other {second}.{scene.details()} "
+        "Axes are matched from the last one backwards, and must be equal or 1. "
+        "Which of the two is not as you think?"
     )
 
 
@@ -63,17 +63,17 @@ def _dims(scene: Scene, node: ast.expr) -> tuple[str, ...]:
 
 def _in_place(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"{scene.here} would change a tensor of {match[1]} in place, and the result has {match[2]}: a tensor keeps "
-        f"its shape when it is "
-        f"changed in place.{scene.details()} Should the result have a name of its own?"
+        f"{scene.here} would change a tensor of {match[1]} in place, and the result has {match[2]}: "
+        f"a tensor keeps its shape when it is changed in place.{scene.details()} "
+        "Should the result have a name of its own?"
     )
 
 
 def _expand(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"Along axis {match[3]} a tensor of size {match[2]} should become {match[1]} on line {scene.line}; only an "
-        f"axis of size 1 can be "
-        f"stretched, or one that is put in front.{scene.details()} Which axis should that be?"
+        f"Along axis {match[3]} a tensor of size {match[2]} should become {match[1]} on line {scene.line}; "
+        f"only an axis of size 1 can be stretched, or one that is put in front.{scene.details()} "
+        "Which axis should that be?"
     )
 
 
@@ -83,14 +83,14 @@ def _matmul(scene: Scene, match: re.Match[str]) -> str:
     layer = scene.part(scene.callee)
     if layer is not None and layer.type == "Linear":
         return (
-            f"{scene.called} is a matrix product with rows of {other} numbers, and gets rows of {inner}."
-            f"{scene.details()} Which of the two sizes is the one you meant?"
+            f"{scene.called} is a matrix product with rows of {other} numbers, "
+            f"and gets rows of {inner}.{scene.details()} "
+            "Which of the two sizes is the one you meant?"
         )
     called = f" {scene.called} works out such a product." if scene.called else ""
     return (
         f"A matrix product of {match[1]} and {match[2]}: the {inner} columns of {names[0]} must be as many as the "
-        f"{other} rows of "
-        f"{names[1]}.{called}{scene.details()} Which of the two is the wrong way round, or too long?"
+        f"{other} rows of {names[1]}.{called}{scene.details()} Which of the two is the wrong way round, or too long?"
     )
 
 
@@ -99,18 +99,18 @@ def _view(scene: Scene, match: re.Match[str]) -> str:
     known = math.prod(one for one in sizes if one != -1)
     wants = f"{known} numbers" if -1 not in sizes else f"a multiple of {known} numbers"
     return (
-        f"A tensor of {match[2]} numbers cannot get the shape {match[1]}, which has room for {wants}: to reshape "
-        f"keeps every number."
-        f"{scene.details()} Which of the sizes should be another?"
+        f"A tensor of {match[2]} numbers cannot get the shape {match[1]}, which has room for {wants}: "
+        f"to reshape keeps every number.{scene.details()} "
+        "Which of the sizes should be another?"
     )
 
 
 def _dimension(scene: Scene, match: re.Match[str]) -> str:
     low, high, got = int(match[1]), int(match[2]), int(match[3])
     return (
-        f"{scene.here} asks for axis {got}, and this tensor has {high + 1 if high >= 0 else 1}: they are numbered 0 "
-        f"to {high}, or from the end "
-        f"-1 to {low}.{scene.details()} Which axis do you mean?"
+        f"{scene.here} asks for axis {got}, and this tensor has {high + 1 if high >= 0 else 1}: "
+        f"they are numbered 0 to {high}, or from the end -1 to {low}.{scene.details()} "
+        "Which axis do you mean?"
     )
 
 
@@ -119,9 +119,8 @@ def _bounds(scene: Scene, match: re.Match[str]) -> str:
     rows = f"numbered 0 to {size - 1}" if size else "so none at all"
     from_range = _index_range(scene, size)
     return (
-        f"Line {scene.line} asks for number {index} along axis {axis}, which has {size}, "
-        f"{rows}.{from_range}{scene.details(most=2)} "
-        "Where does that number come from?"
+        f"Line {scene.line} asks for number {index} along axis {axis}, "
+        f"which has {size}, {rows}.{from_range}{scene.details(most=2)} Where does that number come from?"
     )
 
 
@@ -139,18 +138,17 @@ def _index_range(scene: Scene, size: int) -> str:
 
 def _joined(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"To be joined by {scene.called or 'this line'}, tensors must agree in every axis but the one they are "
-        f"joined along; one has "
-        f"{match[1]} where another has {match[2]}.{scene.details()} Along which axis should they be joined?"
+        f"To be joined by {scene.called or 'this line'}, tensors must agree in every axis "
+        f"but the one they are joined along; one has {match[1]} where another has {match[2]}.{scene.details()} "
+        "Along which axis should they be joined?"
     )
 
 
 def _class_sizes(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"{scene.called or 'The loss'} wants as many targets as there are predictions: there are {match[1]} "
-        f"predictions (the first axis) and "
-        f"{match[2]} targets.{scene.details()} Which axes of the predictions are examples, and which one is the "
-        f"classes?"
+        f"{scene.called or 'The loss'} wants as many targets as there are predictions: "
+        f"there are {match[1]} predictions (the first axis) and {match[2]} targets.{scene.details()} "
+        "Which axes of the predictions are examples, and which one is the classes?"
     )
 
 
@@ -216,14 +214,14 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     ("indices-apart",
          _I, r"shape mismatch: indexing tensors could not be broadcast together with shapes (\[[\d, ]*\]), (\[[\d, "
               r"]*\])",
-     "The index tensors in {here} have the shapes {0} and {1}, which do not line up; together they name one place "
-     "each.",
+     "The index tensors in {here} have the shapes {0} and {1}, which do not line up; "
+     "together they name one place each.",
      "Should they have the same shape?"),
     ("mask-shape",
          _I, r"The shape of the mask (\[[\d, ]*\]) at index (\d+) does not match the shape of the indexed tensor "
               r"(\[[\d, ]*\])",
-     "The mask has the shape {0} and the tensor it picks from {2}: along axis {1} they differ, and a mask says yes "
-     "or no for each entry.",
+     "The mask has the shape {0} and the tensor it picks from {2}: "
+     "along axis {1} they differ, and a mask says yes or no for each entry.",
      "What was the mask worked out from?"),
     ("permute-axes",
          _R, r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)", "`permute` wants the number of each axis "

@@ -26,25 +26,26 @@ def _strange(scene: Scene, match: re.Match[str]) -> str:
     name = unicodedata.name(sign, f"U+{match[2]}").lower()
     if sign in _CURLY:
         return (
-            f"The quote {sign} on line {scene.line} is a curly one ({name}), as text programs put it in; Python knows "
-            "only the straight quotes ' and \". Was this line copied from a page or a document?"
+            f"The quote {sign} on line {scene.line} is a curly one ({name}), as text programs put it in; "
+            "Python knows only the straight quotes ' and \". "
+            "Was this line copied from a page or a document?"
         )
     if sign in _DASHES:
         return (
-            f"The sign {sign} on line {scene.line} looks like a minus, but is another character ({name}). Type it anew "
-            "with the key for minus."
+            f"The sign {sign} on line {scene.line} looks like a minus, but is another character ({name}). "
+            "Type it anew with the key for minus."
         )
     if not sign.isprintable() or sign.isspace():
         seen = _NAMED.get(sign, f"an invisible character ({name})")
         return (
             f"There is {seen} (U+{match[2]}) on line {scene.line}: one cannot see it, and Python cannot read it. "
-            f"Delete "
-            "the space at that place and type it again."
+            "Delete the space at that place and type it again."
         )
     if unicodedata.normalize("NFKC", sign) != sign and unicodedata.normalize("NFKC", sign).isascii():
         return (
-            f"The sign {sign} on line {scene.line} looks like {unicodedata.normalize('NFKC', sign)}, but is another "
-            f"character ({name}). Type it anew with a keyboard that writes plain letters."
+            f"The sign {sign} on line {scene.line} looks like {unicodedata.normalize('NFKC', sign)}, "
+            f"but is another character ({name}). "
+            "Type it anew with a keyboard that writes plain letters."
         )
     return f"Python has no sign {sign} ({name}), which stands on line {scene.line}. Which one did you want here?"
 
@@ -53,9 +54,9 @@ def _string_open(scene: Scene, match: re.Match[str]) -> str:
     quote = _line(scene)
     mark = '"' if quote.count('"') % 2 else "'"
     return (
-        f"The text that begins with {mark} on line {scene.line} has no closing quote, so Python reads the rest of "
-        f"the line "
-        "as text. Where should it end?"
+        f"The text that begins with {mark} on line {scene.line} has no closing quote, "
+        "so Python reads the rest of the line as text. "
+        "Where should it end?"
     )
 
 
@@ -71,9 +72,8 @@ def _never_closed(scene: Scene, match: re.Match[str]) -> str:
 def _mismatch(scene: Scene, match: re.Match[str]) -> str:
     where = f"on line {match[3]}" if match[3] else "earlier on this line"
     return (
-        f"On line {scene.line} the bracket `{match[1]}` closes what `{match[2]}` has opened {where}. Each bracket is "
-        f"closed "
-        "by its own kind: which of the two is the wrong one?"
+        f"On line {scene.line} the bracket `{match[1]}` closes what `{match[2]}` has opened {where}. "
+        "Each bracket is closed by its own kind: which of the two is the wrong one?"
     )
 
 
@@ -87,9 +87,9 @@ def _missing_colon(scene: Scene, _: re.Match[str]) -> str:
 
 def _no_block(scene: Scene, match: re.Match[str]) -> str:
     return (
-        f"After the line with {match[1]} (line {match[2]}) Python expects lines that are indented under it. Which "
-        f"lines "
-        "belong to it? Give each of them four spaces more."
+        f"After the line with {match[1]} (line {match[2]}) Python expects lines that are indented under it. "
+        "Which lines belong to it? "
+        "Give each of them four spaces more."
     )
 
 
@@ -121,8 +121,8 @@ _INVALID = (  # of lines that are only told to be invalid: what stands there, an
     ("arrow", r"=>|=<", "In a comparison the sign `=` comes last: `>=` or `<=`."),
     ("not-equal", r"<>", "To ask whether two values differ Python writes `!=`."),
     ("other-language", r"^\s*(?:let|var|const|int|float|double|auto|bool|string|function|func|fn|void|new)\s+\w",
-     "Line {line} reads like another language: in Python a name gets its value with `name = value`, without a word in "
-     "front, and a function begins with `def`."),
+     "Line {line} reads like another language: "
+     "in Python a name gets its value with `name = value`, without a word in front, and a function begins with `def`."),
     ("for-in-c",
          r"^\s*for\s*\(.*;", "This is how other languages write a loop. Python's goes over things: `for name in "
      "things:`. Over what does yours go?"),
@@ -166,9 +166,8 @@ def _looks_like(name: str) -> ExplanationRule:
 
 def _comma(scene: Scene, _: re.Match[str]) -> str:
     return (
-        f"Two things stand side by side on line {scene.line} with nothing between them. Is a comma missing, an "
-        f"operator, or "
-        "a bracket or quote before it?"
+        f"Two things stand side by side on line {scene.line} with nothing between them. "
+        "Is a comma missing, an operator, or a bracket or quote before it?"
     )
 
 

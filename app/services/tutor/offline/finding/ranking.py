@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SATURATION, _LENGTH_COUNTS = 0.9, 0.3  # BM25's k1 and b; the texts are short, and of like length
@@ -35,11 +35,6 @@ class Ranking:
         self._lengths = [len(text) for text in texts]
         self._mean = sum(self._lengths) / max(len(texts), 1) or 1.0
         self._having = Counter(word for counts in self._counts for word in counts)
-
-    @property
-    def known(self) -> Collection[str]:
-        """Every word that some text has."""
-        return self._having.keys()
 
     def best(self, question: Sequence[str]) -> list[RankedText]:
         """Return the texts that share a word with the question, the best first."""

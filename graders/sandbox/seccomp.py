@@ -1,7 +1,7 @@
 """
 Seccomp: putting the list of system calls in force. What is not on the list is refused with EPERM.
 
-`graders.sandbox.policy` is the list; it is compiled once, and each run only patches its own process id into the
+`graders.sandbox.seccomp_list` is the list; it is compiled once, and each run only patches its own process id into the
 compiled program and loads it, which is several times quicker than building it anew. The architecture and the x32 bit
 are looked at first: a call through another table kills the process.
 """

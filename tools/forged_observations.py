@@ -147,13 +147,13 @@ def frames(of: Task, source: str) -> tuple[Frame, Frame]:
         return observation, run.gradients(1)
 
 
-def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:  # noqa: ANN401  JSON
+def positions(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:  # noqa: ANN401  JSON
     """Every place in nested JSON, one past the end of each list, and a new name in each object."""
     if isinstance(value, dict):
-        inside = [place for name, one in value.items() for place in places(one, (*path, name))]
+        inside = [place for name, one in value.items() for place in positions(one, (*path, name))]
         return [path, *inside, (*path, "a-new-name")]
     if isinstance(value, list):
-        inside = [place for number, one in enumerate(value) for place in places(one, (*path, number))]
+        inside = [place for number, one in enumerate(value) for place in positions(one, (*path, number))]
         return [path, *inside, (*path, len(value))]
     return [path]
 
@@ -227,7 +227,7 @@ def _edits(exercise: str, source: str) -> st.SearchStrategy[Edit]:
 def _edits_of(name: str, frame: Frame) -> tuple[st.SearchStrategy[Edit], ...]:
     """One value, all bytes, one tensor."""
     parts = {"body": frame.body, "header": header(frame.tensors)}
-    inside = [(part, place) for part, value in parts.items() for place in places(value) if place]
+    inside = [(part, place) for part, value in parts.items() for place in positions(value) if place]
     values = st.sampled_from(VALUES) | st.integers(-(2**66), 2**66).map(repr) | st.text(max_size=40).map(ascii)
     trials = st.sampled_from([None, 0, 1, 2])
     kind = st.tuples(st.sampled_from(TYPES), st.sampled_from(SHAPES), st.sampled_from(FILLS))
