@@ -162,7 +162,7 @@ def _refused(scene: Scene, _: re.Match[str]) -> str:
     processes = re.search(r"subprocess|os\.system|Popen|fork|multiprocessing|Process|num_workers|Pool", scene.code)
     if network:
         return (
-            f"Line {scene.line} wants the network, and a run has none: nothing can be downloaded. "
+            f"Line {scene.line} wants the network, and a run has no network: nothing can be downloaded. "
             "Which names of the starting code hold the data?"
         )
     if "num_workers" in scene.code or "DataLoader" in scene.code:
@@ -253,7 +253,7 @@ RULES: tuple[ExplanationRule, ...] = (
          "URLError HTTPError ConnectionError gaierror ConnectionRefusedError OSError TimeoutError",
          r"urlopen error|Name or service not known|Temporary failure|Network is unreachable|getaddrinfo|Connection "
          r"refused",
-         "Line {line} wants the network, and a run has none: nothing can be downloaded. "
+         "Line {line} wants the network, and a run has no network: nothing can be downloaded. "
          "Which names of the starting code hold the data?"),
     ExplanationRule("refused",
          "PermissionError OSError BlockingIOError",
