@@ -104,12 +104,12 @@ def _next(asked: QuestionContext) -> Reply:
 
 
 def _verify(asked: QuestionContext) -> Reply:
+    if typed := quantities.literal_sizes(asked.context, asked.question):
+        return Reply((typed, "Which name of the starting code says what you mean?"))
     if asked.diagnosis is None or not (asked.is_about_mine or _short(asked)):
         topic = asked.topic
         if topic and not _short(asked):
             return _idea(asked)
-    if typed := quantities.literal_sizes(asked.context, asked.question):
-        return Reply((typed, "Which name of the starting code says what you mean?"))
     if shape_answers.names_a_shape(asked.question) and (
         seen := shape_answers.shape_answer(asked.context, asked.question)
     ):
