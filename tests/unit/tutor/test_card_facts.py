@@ -11,7 +11,7 @@ IDS = torch.tensor([[1, 2], [3, 0], [1, 1]])
 FACTS: dict[str, Callable[[], bool]] = {
     "shape-lookup-rule": lambda: list(nn.Embedding(10, 4)(IDS).shape) == [3, 2, 4],
     "embedding-output-scale": lambda: abs(float(nn.Embedding(1000, 64).weight.detach().std()) - 1) < 0.05,
-    "embedding-padding-idx": lambda: float(nn.Embedding(4, 3, padding_idx=2).weight[2].abs().sum()) == 0,
+    "embedding-padding-idx": lambda: float(nn.Embedding(4, 3, padding_idx=2).weight.detach()[2].abs().sum()) == 0,
     "onehot-dtype": lambda: functional.one_hot(IDS).dtype == torch.int64,
     "onehot-width": lambda: functional.one_hot(IDS).shape[-1] == int(IDS.max()) + 1,
     "linear-weight-turned": lambda: list(nn.Linear(4, 5).weight.shape) == [5, 4],
