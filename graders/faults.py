@@ -1,7 +1,7 @@
 """
 What can go wrong that is nobody's fault but ours.
 
-    AuthorFault          an author's text raised on what an answer has made: told to the author, no exception
+    AuthorFault          an author's text raised on what an answer has made: reported to the author, no exception
 
     GraderFault          the grader or the exercise cannot judge this submission, most likely not by the same seed
         MachineFault     a warm process has died, is silent or cannot fork: another try may well succeed
@@ -9,7 +9,7 @@ What can go wrong that is nobody's fault but ours.
 
 from dataclasses import dataclass
 
-MAX_AUTHOR_FAULTS = 20  # that are told of one submission
+MAX_AUTHOR_FAULTS = 20  # that are reported of one submission
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class AuthorFault:
     """What an author's text raised on one submission's values; what it was to look at is not run."""
 
     text: str  # which: "`judge`", "`report`" …
-    told: str  # the exception, with the line and the values drawn
+    exception: str  # its type and message, with the line and the values drawn
 
 
 class GraderFault(Exception):

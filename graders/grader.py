@@ -52,7 +52,7 @@ class _Submission:
 
     @property
     def for_judge(self) -> dict[str, object]:
-        """As the judge is told of it."""
+        """What the judge is sent of it."""
         return {"source": self.source, "trials": [vars(trial) for trial in self.trials]}
 
 

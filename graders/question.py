@@ -71,7 +71,7 @@ class QuestionTask:
     wrong: tuple[WrongAnswer, ...] = ()
     kind: str = "question"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The question as JSON-able values."""
         return asdict(self)
 

@@ -1,14 +1,15 @@
 """
-The Report: what a student is told about one submission.
+The Report: the outcome of one submission, as its student reads it.
 
 Frozen values only. `to_json` gives the shape that the command line prints, the API returns and
 the database keeps; `from_json` reads it back. A student's fault is a value in here, never an
 exception.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import NotRequired, TypedDict, cast
 
 
 class Verdict(StrEnum):
@@ -81,6 +82,69 @@ class Timing:
     total: float = 0.0
 
 
+class CheckResultJson(TypedDict):
+    """A `CheckResult` as JSON."""
+
+    id: str
+    title: str
+    status: str
+    message: str
+
+
+class MisconceptionJson(TypedDict):
+    """A `Misconception` as JSON."""
+
+    tag: str
+    message: str
+
+
+class StudentErrorJson(TypedDict):
+    """A `StudentError` as JSON."""
+
+    type: str
+    message: str
+    line: int | None
+    explanation: str
+
+
+class TensorShapeJson(TypedDict):
+    """A `TensorShape` as JSON."""
+
+    name: str
+    dims: Sequence[str]
+    shape: Sequence[int]
+    expected_shape: Sequence[int]
+    dtype: str
+
+
+class TimingJson(TypedDict):
+    """A `Timing` as JSON."""
+
+    queued: float
+    run: float
+    judge: float
+    total: float
+
+
+class ReportJson(TypedDict):
+    """A `Report` as JSON."""
+
+    exercise: str
+    version: int
+    verdict: str
+    checks: Sequence[CheckResultJson]
+    misconception: MisconceptionJson | None
+    error: StudentErrorJson | None
+    report: str
+    output: str
+    output_truncated: bool
+    tensors: Sequence[TensorShapeJson]
+    timing_ms: TimingJson
+    seed: str
+    state: NotRequired[str]
+    note: NotRequired[str]
+
+
 @dataclass(frozen=True)
 class Report:
     """Everything that is said about one submission."""
@@ -109,25 +173,41 @@ class Report:
         )
         return replace(self, timing_ms=timing)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ReportJson:
         """The report as JSON-able values."""
-        return asdict(self)
+        return cast("ReportJson", asdict(self))
 
     @classmethod
-    def from_json(cls, raw: dict[str, Any]) -> "Report":
+    def from_json(cls, raw: ReportJson) -> "Report":
         """Read a report that `to_json` wrote. Raises KeyError, TypeError or ValueError if it is not one."""
-        known = {name: raw[name] for name in cls.__dataclass_fields__ if name in raw}
-        known["verdict"] = Verdict(raw["verdict"])
-        known["checks"] = tuple(
-            CheckResult(**{**check, "status": CheckStatus(check["status"])}) for check in raw["checks"]
+        misconception, error = raw["misconception"], raw["error"]
+        return cls(
+            exercise=raw["exercise"],
+            version=raw["version"],
+            verdict=Verdict(raw["verdict"]),
+            checks=tuple(_check_result(one) for one in raw["checks"]),
+            misconception=Misconception(**misconception) if misconception else None,
+            error=StudentError(**error) if error else None,
+            report=raw["report"],
+            output=raw["output"],
+            output_truncated=raw["output_truncated"],
+            tensors=tuple(_tensor_shape(tensor) for tensor in raw["tensors"]),
+            timing_ms=Timing(**raw["timing_ms"]),
+            seed=raw["seed"],
+            state=raw.get("state", "graded"),
+            note=raw.get("note", ""),
         )
-        known["misconception"] = Misconception(**raw["misconception"]) if raw["misconception"] else None
-        known["error"] = StudentError(**raw["error"]) if raw["error"] else None
-        known["tensors"] = tuple(_tensor_shape(tensor) for tensor in raw["tensors"])
-        known["timing_ms"] = Timing(**raw["timing_ms"])
-        return cls(**known)
 
 
-def _tensor_shape(raw: dict[str, Any]) -> TensorShape:
-    lists = {name: tuple(raw[name]) for name in ("dims", "shape", "expected_shape")}
-    return TensorShape(name=raw["name"], dtype=raw["dtype"], **lists)
+def _check_result(raw: CheckResultJson) -> CheckResult:
+    return CheckResult(raw["id"], raw["title"], CheckStatus(raw["status"]), raw["message"])
+
+
+def _tensor_shape(raw: TensorShapeJson) -> TensorShape:
+    return TensorShape(
+        name=raw["name"],
+        dims=tuple(raw["dims"]),
+        shape=tuple(raw["shape"]),
+        expected_shape=tuple(raw["expected_shape"]),
+        dtype=raw["dtype"],
+    )

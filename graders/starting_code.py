@@ -16,7 +16,6 @@ import builtins
 from collections.abc import Iterable
 from random import Random
 from types import CodeType
-from typing import Any
 
 from graders.code_cache import CodeCache
 from graders.faults import GraderFault
@@ -29,7 +28,7 @@ _VALUES, _SEED = "__values__", "__seed__"
 _SEEDING = {"manual_seed", "manual_seed_all", "seed", "default_rng", "RandomState", "Random", "SeedSequence", "PCG64"}
 _SEED_BITS = 31  # as many as every generator takes
 _MAX_QUOTED_CHARS = 300
-Values = dict[str, Any]
+Values = dict[str, object]
 
 
 class SetupFault(GraderFault):

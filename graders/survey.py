@@ -10,7 +10,7 @@ class Survey:
 
     drawn: int = 0  # candidates for fresh data
     accepted: int = 0  # of these, the ones that `require` lets through
-    faults: tuple[str, ...] = ()  # for which nothing can be graded, each told once
+    faults: tuple[str, ...] = ()  # for which nothing can be graded, each reported once
     report_faults: tuple[str, ...] = ()  # statements of `report` that raise on the solution's values
     judge_faults: tuple[str, ...] = ()  # statements of `judge` that raise on them, on the draw that showed it first
     unvaried: tuple[str, ...] = ()  # inputs that are the lesson's own in every fresh trial

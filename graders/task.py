@@ -111,12 +111,12 @@ class Task:
     report: str = ""  # author's code that prints the lesson's check
     limits: Limits = Limits()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The task as JSON-able values."""
         return asdict(self)
 
     @cached_property
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The same, made once; not to be changed."""
         return self.to_json()
 
@@ -164,7 +164,7 @@ class Task:
 
 @dataclass(frozen=True)
 class StudentPart:
-    """What a student's process is told of an exercise; also what its observations are asked to speak of."""
+    """What a student's process gets of an exercise; also what its observations are asked to speak of."""
 
     setup: str = ""
     require: str = ""
@@ -179,7 +179,7 @@ class StudentPart:
     wall_time_s: float = 4.0
     output_kib: int = 64
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The part as JSON-able values; not to be changed."""
         return vars(self)
 
@@ -203,7 +203,7 @@ def _stored(text: str) -> frozenset[str]:
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
-        return frozenset()  # told where it is run
+        return frozenset()  # reported where it is run
     defined = {one.name for one in nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     return frozenset(
         defined | {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

@@ -16,7 +16,7 @@ from typing import Any
 from graders.faults import GraderFault
 from graders.task import Task
 
-Values = dict[str, Any]
+Values = dict[str, object]
 Params = Mapping[str, Mapping[str, Any]]
 
 MAX_CANDIDATES = 5000  # for one trial: `graders.starting_code` asks most of them little
@@ -82,14 +82,15 @@ def candidates(params: Params, draw: int | None) -> Iterator[Draw]:
 
 def _draw(params: Params, dice: random.Random) -> Values:
     """Values for all parameters; the whole numbers all differ, among each other and from the lesson's own."""
-    values = _sizes({name: rule for name, rule in params.items() if rule["kind"] == "integer"}, dice)
+    values: Values = {}
+    values |= _sizes({name: rule for name, rule in params.items() if rule["kind"] == "integer"}, dice)
     rest = [one for one in params.items() if one[0] not in values]
     for name, rule in sorted(rest, key=lambda one: one[1]["kind"] == "integers"):
         values[name] = _GENERATORS[rule["kind"]]({**rule, "drawn": values}, dice)
     return values
 
 
-def _sizes(rules: Mapping[str, Mapping[str, Any]], dice: random.Random) -> dict[str, Any]:
+def _sizes(rules: Mapping[str, Mapping[str, Any]], dice: random.Random) -> dict[str, int]:
     for _ in range(_TRIES):
         sizes = {name: _integer(rule, dice) for name, rule in rules.items()}
         fresh = all(value != rules[name].get("lesson") for name, value in sizes.items())

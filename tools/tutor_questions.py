@@ -23,7 +23,7 @@ from app.services.tutor.offline.engine import answer_to
 from app.settings import ROOT
 from graders.grader import Grader
 from graders.question import QuestionTask
-from graders.report import Report
+from graders.report import Report, ReportJson
 from tools.giveaways import given_away
 
 FOLDER = ROOT / "tests/tutor"
@@ -85,7 +85,7 @@ def situations() -> dict[str, Situation]:
 
 
 @cache
-def reports() -> dict[str, dict[str, Any]]:
+def reports() -> dict[str, ReportJson]:
     """Read what grading the situations gave."""
     return dict(json.loads(REPORTS.read_text(encoding="utf-8")))
 

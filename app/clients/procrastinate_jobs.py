@@ -21,6 +21,7 @@ from procrastinate.connector import BaseConnector
 from procrastinate.jobs import Job as Entry
 from procrastinate.jobs import Status
 from procrastinate.manager import JobManager
+from procrastinate.types import JSONValue
 from psycopg.types.json import Jsonb
 from sqlalchemy import CursorResult, text
 from sqlalchemy.orm import Session
@@ -39,7 +40,7 @@ class FetchedJob:
     """Procrastinate's name for the job."""
     worker: int
     """Under which we are registered for it. Never given twice."""
-    task_kwargs: dict[str, Any]
+    task_kwargs: dict[str, JSONValue]
     """What the job was given when it was deferred."""
 
 
@@ -51,7 +52,7 @@ class JobTables:
         self._session = session
         self._manager = JobManager(_SessionConnector(session))
 
-    def defer(self, queue: str, task: str, *, priority: int, task_kwargs: dict[str, Any]) -> int:
+    def defer(self, queue: str, task: str, *, priority: int, task_kwargs: dict[str, JSONValue]) -> int:
         """Add a job, and return its number. At the commit, whoever listens is woken by a trigger of procrastinate's."""
         return _numbered(self._manager.defer_job(_entry(queue, task, priority=priority, task_kwargs=task_kwargs)))
 
@@ -164,7 +165,7 @@ def _for_psycopg(value: object) -> object:
     return [_for_psycopg(one) for one in value] if isinstance(value, list) else value
 
 
-def _entry(queue: str, task: str, *, priority: int, task_kwargs: dict[str, Any]) -> Entry:
+def _entry(queue: str, task: str, *, priority: int, task_kwargs: dict[str, JSONValue]) -> Entry:
     # No lock: with one, procrastinate hands out nothing that bears it while one is being worked on.
     return Entry(queue=queue, task_name=task, priority=priority, task_kwargs=task_kwargs, lock=None, queueing_lock=None)
 

@@ -1,13 +1,13 @@
 """What came of grading a submission."""
 
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.clock import utc_now
 from app.db import Base, new_id
+from graders.report import ReportJson
 
 
 class GradingResult(Base):
@@ -39,7 +39,7 @@ class GradingResult(Base):
     seed: Mapped[str]
     """What the fresh trials were drawn from, so that a failure replays exactly."""
     verdict: Mapped[str] = mapped_column(index=True)
-    report: Mapped[dict[str, Any]]
+    report: Mapped[ReportJson] = mapped_column(JSON)
     counts: Mapped[bool]
     """Whether this is the result that the student is shown and credited with."""
     worker: Mapped[str]

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -42,14 +41,14 @@ class TutorMessage(Base):
     """Chosen by who sends it: sending twice under the same one is charged once."""
     question: Mapped[str]
     answer: Mapped[str] = mapped_column(default="")
-    sources: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+    sources: Mapped[list[dict[str, str]]] = mapped_column(JSON, default=list)
     engine: Mapped[str] = mapped_column(default="")
     state: Mapped[MessageState]
     charged: Mapped[bool]
     """False for those whom plans do not bind."""
     grant_id: Mapped[str | None] = mapped_column(ForeignKey("grant.id"))
     """The grant it was taken from, if the plan's own amount was spent."""
-    epochs: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    epochs: Mapped[dict[str, int]] = mapped_column(JSON, default=dict)
     """By period key, the epoch of each counter it was added to."""
     tries: Mapped[int] = mapped_column("attempts", default=1)
     """How often it was reserved."""

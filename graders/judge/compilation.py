@@ -7,7 +7,7 @@ exercise alone.
 
 import contextlib
 import marshal
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from graders.code_cache import CodeCache
@@ -31,7 +31,7 @@ class CompiledExercise:
     @classmethod
     def of(cls, task: Task) -> "CompiledExercise":
         """One of which nothing is compiled yet."""
-        return cls(replace(task, wrong=()), marshal.dumps(task.to_json()["wrong"]), CodeCache())
+        return cls(replace(task, wrong=()), marshal.dumps([asdict(one) for one in task.wrong]), CodeCache())
 
     @classmethod
     def unpacked(cls, packed: bytes) -> "CompiledExercise":
@@ -68,7 +68,7 @@ def for_judge(task: Task) -> bytes:
         if not variant.when and not variant.expressions:
             programs.compiled(variant.code, tables)
     for text in _expressions(task):
-        with contextlib.suppress(Exception):  # one that cannot be compiled is told when it is come to
+        with contextlib.suppress(Exception):  # one that cannot be compiled is reported when it is reached
             expression(text, code_cache)
     statements(task.report, code_cache)
     block.steps(task.judge, code_cache)

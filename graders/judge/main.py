@@ -1,10 +1,12 @@
 """
-What a judge's process does: it opens its exercise, and forks for each submission. The fork warms up while there is
-time, judges the one submission, and is gone with all that came of it.
+What a judge's process does: it opens its exercise, and forks for each submission. The fork warms up and runs the
+exercise's own solution on the lesson's data while there is time, judges the one submission, and is gone with all that
+came of it.
 
 `graders.judge.session` is how a submission is judged.
 """
 
+import contextlib
 import gc
 import os
 import random
@@ -83,8 +85,8 @@ def _judge(judge: Judge) -> None:
     """
     Judge one submission.
 
-    What goes wrong before an observation is looked at is told as `fault`: it is the exercise's. What goes wrong after
-    that is told as `failure`: whose it is depends on whether the exercise's own solution can be judged: the parent
+    What goes wrong before an observation is looked at is sent as `fault`: it is the exercise's. What goes wrong after
+    that is sent as `failure`: whose it is depends on whether the exercise's own solution can be judged: the parent
     finds out.
     """
     gc.set_threshold(_GARBAGE)
@@ -92,6 +94,8 @@ def _judge(judge: Judge) -> None:
     random.seed()
     if not frames.waiting(descriptors.INLET):
         warmup.run_sample()
+        with contextlib.suppress(Exception):  # whatever an author's code raises: it is told when it is run in its turn
+            judge.prepare_lesson()
     amiss = _prepared(judge, frames.receive(descriptors.INLET).body)
     while (frame := frames.receive(descriptors.INLET)).type is not FrameType.END:  # or the parent could not go on
         if frame.type is FrameType.TRIAL_OBSERVATION:  # else gradients that nobody has waited for

@@ -9,7 +9,7 @@ goes on to its next trial: only the first check that asks for the gradients wait
 import functools
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -36,7 +36,7 @@ class _Prepared:
 
     start: Start
     pure: Names
-    values: dict[str, Any]
+    values: dict[str, object]
     seed: int
 
 
@@ -55,6 +55,7 @@ class Judge:
         self._programs = Programs(self._task, self._code_cache)
         self._part = self._task.student_part()
         self._randomness = random.getstate(), torch.get_rng_state()
+        self._lesson: _Prepared | None = None  # before a submission is there
         self.begin("")
 
     def begin(self, source: str) -> None:
@@ -66,8 +67,25 @@ class Judge:
         random.setstate(self._randomness[0])
         torch.set_rng_state(self._randomness[1])
 
+    def prepare_lesson(self) -> None:
+        """
+        Run starting code and solution on the lesson's data ahead: they are the same for every submission.
+
+        What follows finds the generators of random numbers as if it had been run in its turn. Once, before `begin`.
+
+        Raises:
+            Exception: whatever an author's code raises; nothing is prepared then.
+        """
+        self.begin("")
+        lesson = self._run(TrialRequest(None, seed=0))
+        self._lesson, self._randomness = lesson, (random.getstate(), torch.get_rng_state())
+
     def prepare(self, request: TrialRequest) -> None:
         """Run starting code and solution on the next trial. Raises ValueError: the solution fails."""
+        ahead, self._lesson = self._lesson if request.draw is None else None, None
+        self._prepared.append(replace(ahead, seed=request.seed) if ahead else self._run(request))
+
+    def _run(self, request: TrialRequest) -> _Prepared:
         names: Names = main_module.fresh()
         values = self._setup.run(candidates(self._task.params, request.draw), names)
         start = Start(names)
@@ -75,7 +93,7 @@ class Judge:
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 raise ValueError(f"the exercise's own solution fails: {fault['type']}: {fault['message']}")
-        self._prepared.append(_Prepared(start, pure, values, request.seed))
+        return _Prepared(start, pure, values, request.seed)
 
     def take(self, frame: Frame, gradients: Callable[[], Frame]) -> bool:
         """

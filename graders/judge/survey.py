@@ -2,7 +2,7 @@
 An author's code on many draws, before any answer is graded.
 
 Each draw is a candidate for the data of a fresh trial. The starting code is run on it, then `require` is asked, and
-where that holds the solution is run as well. A fault is told once, for the first draw that shows it, as the fault of
+where that holds the solution is run as well. A fault is reported for the first draw that shows it only, as the fault of
 the text that raised. What is seen of the others tells whether fresh data are other data, and whether a mix-up of two
 sizes would always show: a parameter counts as a size where an axis of some tensor is as long as it on every draw.
 """
@@ -11,7 +11,6 @@ import itertools
 import random
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
@@ -38,7 +37,7 @@ class _Broken(Exception):
     """Nothing can be graded while this stands."""
 
 
-def survey(task: Task) -> dict[str, Any]:
+def survey(task: Task) -> dict[str, object]:
     """What `graders.survey.Survey` holds."""
     return _Surveyor(task).survey()
 
@@ -52,8 +51,8 @@ class _Surveyor:
         self._judge_faults: dict[str, str] = {}  # by what was raised, whatever the values
         self._draws: list[tuple[Sizes, set[str], dict[tuple[str, int], int]]] = []  # parameters, inputs as ever, axes
 
-    def survey(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+    def survey(self) -> dict[str, object]:
+        found: dict[str, object] = {
             name: [] for name in ("faults", "report_faults", "judge_faults", "unvaried", "unseeded", "equal_sizes")
         }
         try:
@@ -132,7 +131,7 @@ class _Surveyor:
         for fault in (ended.fault, *ended.probed.values()):
             if fault is not None:
                 line = f" on its line {fault['line']}" if fault["line"] else ""
-                said = f"the exercise's own solution fails with {fault['type']}{line}: {fault['message'][:300]}"
+                said = f"the exercise's own solution fails with {fault['type']}{line}: {str(fault['message'])[:300]}"
                 raise _Broken(f"{said}{drawn_values(values)}")
         return ended, names
 
@@ -168,7 +167,7 @@ class _Surveyor:
 
     def _note_judge(self, trial: Trial) -> None:
         for raised, fault in zip(trial.block.faults, trial.author_faults, strict=False):
-            self._judge_faults.setdefault(raised.partition(":")[0], fault.told)
+            self._judge_faults.setdefault(raised.partition(":")[0], fault.exception)
 
     def _equal_sizes(self) -> Iterator[tuple[str, str, int]]:
         names = list(self._draws[0][0]) if self._draws else []

@@ -1,5 +1,5 @@
 """
-What runs are told of an exercise: worked out and compiled once, sent along with every submission to it.
+What runs get of an exercise: worked out and compiled once, sent along with every submission to it.
 
 The code is made by a judge's run of its own that sees the exercise and nothing else (`graders.judge.compilation`); here
 it is bytes that nobody opens.
@@ -8,7 +8,6 @@ it is bytes that nobody opens.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from graders.protocol.ending import Ended
 from graders.protocol.frames import Frame, FrameType
@@ -27,7 +26,7 @@ class ExercisePayload:
     student_code: bytes = b""  # empty, as the next one, where compiling went wrong: each run does it itself
     judge_code: bytes = b""
 
-    def for_student(self, source: str, trial: dict[str, Any]) -> Frame:
+    def for_student(self, source: str, trial: dict[str, object]) -> Frame:
         """A student's job: `source`, and the first trial."""
         return Frame(FrameType.JOB, {**self.student.to_json(), "source": source, "trial": trial}, self.student_code)
 

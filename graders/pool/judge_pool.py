@@ -16,13 +16,13 @@ It has all the walls of a run but that it may fork, in no namespace of its own, 
 fork takes that from itself before it reads its submission, by the same list of system calls that a student's run has.
 
 A judge of one exercise, or of another version of it, never sees another's texts. Between two submissions the next fork
-is made ahead (`prepare`), and has judged a sample of ours: what it touches for the first time is not waited for later.
+is made ahead (`prepare`), judges a sample of ours, for what it touches for the first time is not waited for later, and
+runs starting code and solution on the lesson's data, which are the same for every submission.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from graders.faults import GraderFault
 from graders.pool.exercise_payloads import ExercisePayload
@@ -58,7 +58,7 @@ class PooledJudge:
         assert self._process is not None  # noqa: S101  only asked of one that has begun
         return self._process
 
-    def begin(self, submission: dict[str, Any]) -> None:
+    def begin(self, submission: dict[str, object]) -> None:
         """Have the next submission judged; its CPU time is counted from here. Raises GraderFault."""
         self.prepare()
         self._process, self.spare = self.spare, None
@@ -116,7 +116,7 @@ class JudgePool:
         self.begun = 0  # how many exercises were opened
 
     @contextmanager
-    def take(self, payload: ExercisePayload, submission: dict[str, Any]) -> Iterator[PooledJudge]:
+    def take(self, payload: ExercisePayload, submission: dict[str, object]) -> Iterator[PooledJudge]:
         """
         A judge that has been told of a submission; it is kept if it is `well` at the end.
 

@@ -9,7 +9,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from graders.faults import GraderFault
 from graders.pool.exercise_payloads import ExercisePayload
@@ -287,7 +287,7 @@ def _begin(process: SandboxedProcess, *, output: PrintedOutput) -> None:
         raise GraderFault(f"a run ended before the student's code began ({ended.how}): {reason}") from ended
 
 
-def data(trial: TrialRequest, *, silent: bool = False) -> dict[str, Any]:
+def data(trial: TrialRequest, *, silent: bool = False) -> dict[str, object]:
     """
     What the student's process is told of a trial before its code has run on it: not the probe's seed.
 

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ class Forker:
         self._control.close()
 
     def _ask(
-        self, request: dict[str, Any], *, descriptors: list[int] | None = None, time_s: float = _ANSWER_TIME_S
+        self, request: Mapping[str, object], *, descriptors: list[int] | None = None, time_s: float = _ANSWER_TIME_S
     ) -> tuple[dict[str, Any], list[int]]:
         try:
             self._control.settimeout(time_s)

@@ -2,7 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal, TypedDict
+
+
+class ForkMessage(TypedDict):
+    """A fork request as JSON."""
+
+    do: Literal["fork"]
+    scratch: str
+    uid: int | None
+    memory_mib: int
+    wall_time_s: float
 
 
 @dataclass(frozen=True)
@@ -14,7 +24,7 @@ class ForkRequest:
     memory_mib: int
     wall_time_s: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ForkMessage:
         """The message that a fork server understands."""
         return {
             "do": "fork",
@@ -25,6 +35,6 @@ class ForkRequest:
         }
 
     @classmethod
-    def from_json(cls, message: dict[str, Any]) -> "ForkRequest":
+    def from_json(cls, message: ForkMessage) -> "ForkRequest":
         """Read what `to_json` wrote. Raises KeyError."""
         return cls(Path(message["scratch"]), message["uid"], message["memory_mib"], message["wall_time_s"])

@@ -106,7 +106,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _unique(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(fields: list[tuple[str, object]]) -> dict[str, object]:
     body = dict(fields)
     if len(body) < len(fields):
         raise ValueError("a field is there twice")

@@ -74,7 +74,7 @@ class ObservationSchema:
     """The form of all observations of one exercise."""
 
     def __init__(self, part: StudentPart) -> None:
-        """`part`: what a student's process is told of the exercise."""
+        """`part`: the exercise as a student's process gets it."""
         self._outputs = [name for name, _ in part.outputs]
         self._inputs = list(part.inputs)
         self._calls = part.calls

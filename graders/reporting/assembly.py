@@ -227,7 +227,7 @@ def _typed(kind: type[_Part], raw: object) -> _Part:
 
 def _author_fault(raw: object) -> AuthorFault:
     fault = _typed(AuthorFault, raw)
-    return AuthorFault(_cut(fault.text, MAX_MESSAGE_CHARS), _cut(fault.told, MAX_MESSAGE_CHARS))
+    return AuthorFault(_cut(fault.text, MAX_MESSAGE_CHARS), _cut(fault.exception, MAX_MESSAGE_CHARS))
 
 
 def _read(field: str, value: Any) -> Any:  # noqa: ANN401  any JSON value

@@ -77,8 +77,8 @@ class SizedDisk:
 
     def full(self, *, begun: bool) -> bool:  # noqa: ARG002  it can be seen from the beginning
         """Has the run come to the end of it?"""
-        told = os.fstatvfs(self.root)
-        return told.f_bfree * told.f_frsize < _NEARLY_FULL_BYTES or told.f_ffree == 0
+        status = os.fstatvfs(self.root)
+        return status.f_bfree * status.f_frsize < _NEARLY_FULL_BYTES or status.f_ffree == 0
 
     def used(self) -> bool:
         """Is there anything in it?"""
@@ -168,10 +168,10 @@ class CountedFolder:
             with contextlib.suppress(FileNotFoundError):  # closed meanwhile
                 path = f"{process}/fd/{number}"
                 if os.readlink(path).endswith(_DELETED):  # noqa: PTH115
-                    told = os.stat(path)  # noqa: PTH116
-                    if (told.st_dev, told.st_ino) not in seen and self._add(told.st_blocks * 512):
+                    status = os.stat(path)  # noqa: PTH116
+                    if (status.st_dev, status.st_ino) not in seen and self._add(status.st_blocks * 512):
                         return True
-                    seen.add((told.st_dev, told.st_ino))
+                    seen.add((status.st_dev, status.st_ino))
         return any(self._add(FILE_BYTES) for one in self._mapped() if one not in seen)
 
     def _mapped(self) -> set[tuple[int, int]]:

@@ -35,7 +35,7 @@ _RESERVE = MemoryReserve()
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; str.splitlines knows more ends than that
 _MESSAGE_CHARS = 2000
 _LINE_CHARS = 200
-Fault = dict[str, Any]
+Fault = dict[str, object]
 Exit = dict[str, object]  # line and text of the statement that ended the code early
 
 

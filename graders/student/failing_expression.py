@@ -7,6 +7,7 @@ looked up in frames, attributes in instances' own dictionaries, and numbers are 
 """
 
 import ast
+import itertools
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,6 +27,8 @@ from graders.protocol.observation_schema import (
 Span = list[int]  # line, column, end line, end column: lines from 1, columns from 0 and in bytes
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _SIZED = (list, tuple, str, dict, set, torch.Size)
+_WAY_BACK = ("backward", "grad")
+_MODULES = ("torch", "nn", "F")
 _WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
@@ -48,7 +51,7 @@ def span_of_syntax(fault: BaseException) -> Span | None:
     return [max(0, min(one, MAX_SIZE)) for one in found]
 
 
-def parts_of(tree: ast.AST, span: Span | None, frame: types.FrameType) -> dict[str, dict[str, Any]]:
+def parts_of(tree: ast.AST, span: Span | None, frame: types.FrameType) -> dict[str, dict[str, object]]:
     """
     The names in an expression, and what each stood for when it failed.
 
@@ -58,11 +61,12 @@ def parts_of(tree: ast.AST, span: Span | None, frame: types.FrameType) -> dict[s
         frame: the one it was run in.
 
     Returns:
-        Descriptions by the name as it is written, `self.table` too; none where the expression is not found.
+        Descriptions by the name as it is written, `self.table` too; none where the expression is not found. After those
+        of the expression itself come those of what it is about (`_around`).
     """
     node = node_at(tree, span) if span is not None else None
-    found: dict[str, dict[str, Any]] = {}
-    for name in _names(node) if node is not None else ():
+    found: dict[str, dict[str, object]] = {}
+    for name in itertools.chain.from_iterable(_names(one) for one in (node, *_around(tree, node)) if one is not None):
         if len(found) == MAX_PARTS:
             break
         try:
@@ -91,6 +95,38 @@ def node_at(tree: ast.AST, span: Span) -> ast.expr | ast.stmt | None:
                 best = best if exactly and isinstance(best, ast.expr) else node
         waiting += ast.iter_child_nodes(node)
     return best
+
+
+def _around(tree: ast.AST, node: ast.AST | None) -> Iterator[ast.AST]:
+    """What else says why it failed: what is taken apart into names, and what is changed before a way back."""
+    if isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Store):
+        for one in ast.walk(tree):
+            if isinstance(one, ast.Assign) and any(node is target for target in one.targets):
+                yield one.value
+            elif isinstance(one, ast.For | ast.comprehension) and one.target is node:
+                yield one.iter
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _WAY_BACK:
+        for one in ast.walk(tree):
+            if (changed := changed_in_place(one)) is not None:
+                yield changed
+
+
+def changed_in_place(node: ast.AST) -> ast.expr | None:
+    """What a statement or call changes without making anything new: `a` of `a += 1`, `a[0] = 1` and `a.add_(1)`."""
+    target: ast.expr | None = None
+    match node:
+        case ast.AugAssign():
+            target = node.target
+        case ast.Assign(targets=[ast.Subscript() as target]):
+            pass
+        case ast.Call(func=ast.Attribute(attr=name, value=owner)) if name.endswith("_") and not name.endswith("__"):
+            of_module = (dotted_name(owner) or "").partition(".")[0] in _MODULES
+            target = next(iter(node.args), None) if of_module else owner
+        case _:
+            return None
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target if isinstance(target, ast.Name | ast.Attribute) else None
 
 
 def _extent(node: ast.expr | ast.stmt) -> tuple[int, int]:
@@ -149,7 +185,7 @@ def _attribute(value: Any, name: str) -> Any:  # noqa: ANN401
     raise LookupError(name)
 
 
-def description_of(value: Any) -> dict[str, Any]:  # noqa: ANN401  a student's
+def description_of(value: Any) -> dict[str, object]:  # noqa: ANN401  a student's
     """What is handed over of a value."""
     table = _table(value)
     tensor = value if type(value) in _PLAIN else table

@@ -8,7 +8,7 @@ import gc
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,7 @@ def main(inlet: int, outlet: int, _: object = None) -> None:
     frames.receive(inlet)  # nothing comes: the parent ends a run that has done its job
 
 
-def _program(job: dict[str, Any], outlet: int) -> Callable[[], execution.Program]:
+def _program(job: Mapping[str, Any], outlet: int) -> Callable[[], execution.Program]:
     """What compiles the student's text, with the frames that it may send while it runs."""
 
     def leaving(line: int) -> None:

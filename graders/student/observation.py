@@ -8,7 +8,7 @@ its size is bounded before a byte is copied: what is handed over keeps within `g
 import math
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -52,11 +52,12 @@ _NAMED_DTYPES = {
     torch.uint8: "uint8", torch.bool: "bool",
 }  # fmt: skip
 UNUSABLE = "unusable"
-Description = dict[str, Any]
+Description = dict[str, object]
+Gradients = dict[str, torch.Tensor | str | None]
 
 
 def observe(
-    names: dict[str, Any], part: StudentPart, ended: ProgramResult, late: list[list[str]] | None = None
+    names: dict[str, object], part: StudentPart, ended: ProgramResult, late: list[list[str]] | None = None
 ) -> Frame:
     """The state of the student's names after one trial, how it ended, and `Pinning.late` of one with other numbers."""
     look, fault = _Look(), ended.fault
@@ -64,11 +65,11 @@ def observe(
     made = names if ended.values is None else ended.values
     outputs = {name: looks[kind](made, name) for name, kind in part.outputs}
     inputs = {name: look.at(names, name) for name in part.inputs}
-    operands = (fault or {}).pop("operands", {})
+    operands = cast("dict[str, object]", (fault or {}).pop("operands", {}))
     if fault is not None:
         fault = _within(fault)
         fault["operands"] = {name: look.at(operands, name, prefix="operand:") for name in operands}
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "outputs": outputs,
         "inputs": inputs,
         "fault": fault,
@@ -88,9 +89,9 @@ def _within(fault: Description) -> Description:
     """The description of an exception, without operands, cut to what is handed over."""
     return {
         **{name: one for name, one in fault.items() if name != "operands"},
-        "message": fault["message"][:MAX_MESSAGE_CHARS],
-        "code": fault["code"][:MAX_CODE_CHARS],
-        "targets": [name[:MAX_NAME_CHARS] for name in fault["targets"][:MAX_TARGETS]],
+        "message": cast("str", fault["message"])[:MAX_MESSAGE_CHARS],
+        "code": cast("str", fault["code"])[:MAX_CODE_CHARS],
+        "targets": [name[:MAX_NAME_CHARS] for name in cast("list[str]", fault["targets"])[:MAX_TARGETS]],
     }
 
 
@@ -103,11 +104,11 @@ class _Look:
         self._bytes = 0
         self._leaves_elements = 0
 
-    def at(self, names: dict[str, Any], name: str, *, prefix: str = "") -> Description:
+    def at(self, names: dict[str, object], name: str, *, prefix: str = "") -> Description:
         """The description of a value that should be a tensor."""
         if name not in names:
             return {"kind": "missing"}
-        value, key = names[name], prefix + name
+        value, key = cast("Any", names[name]), prefix + name
         if type(value) in PLAIN:
             return {"kind": "tensor", **self._tensor(key, value)}
         if type(value).__module__ == "numpy" and type(value).__name__ == "ndarray":
@@ -116,7 +117,7 @@ class _Look:
             return {"kind": "other", "type": _type_name(value), **self._converted(key, value, torch.tensor)}
         return {"kind": "other", "type": _type_name(value)}
 
-    def at_value(self, names: dict[str, Any], name: str) -> Description:
+    def at_value(self, names: dict[str, object], name: str) -> Description:
         """The description of a plain number, text or list of such."""
         if name not in names:
             return {"kind": "missing"}
@@ -125,7 +126,7 @@ class _Look:
         kind = "other" if plain is _NO_VALUE else "value"
         return {"kind": kind, "type": _type_name(value), **({} if plain is _NO_VALUE else {"value": plain})}
 
-    def at_table(self, names: dict[str, Any], name: str) -> Description:
+    def at_table(self, names: dict[str, object], name: str) -> Description:
         """The description of a value that should stand for a table."""
         if name not in names:
             return {"kind": "missing"}
@@ -299,7 +300,7 @@ def _bytes_needed(value: torch.Tensor) -> int:
     return int((value.storage_offset() + last + 1) * value.element_size())
 
 
-def gradients(names: dict[str, Any], pairs: Sequence[tuple[str, str]], seed: int) -> dict[str, Any]:
+def gradients(names: dict[str, object], pairs: Sequence[tuple[str, str]], seed: int) -> Gradients:
     """
     For each pair (of, to): d (of * r).sum() / d to, with a random r of the shape of `of`.
 
@@ -312,19 +313,19 @@ def gradients(names: dict[str, Any], pairs: Sequence[tuple[str, str]], seed: int
         By "of>to": a tensor, None (not connected), UNUSABLE (one of the two is nothing that a gradient could be
         looked for in), or the text of what went wrong on the way.
     """
-    found: dict[str, Any] = {}
+    found: Gradients = {}
     for of in dict.fromkeys(of for of, _ in pairs):
         tables = {to: table_of(names.get(to))[0] for other, to in pairs if other == of}
         found |= {f"{of}>{to}": one for to, one in _gradients(names.get(of), tables, seed).items()}
     return found
 
 
-def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> dict[str, Any]:  # noqa: ANN401
+def _gradients(of: Any, tables: dict[str, torch.Tensor | None], seed: int) -> Gradients:  # noqa: ANN401
     """By table: a tensor, None (not connected) or a text."""
     if type(of) not in PLAIN or _refusal(of):
         return dict.fromkeys(tables, UNUSABLE)
     usable = {to: one for to, one in tables.items() if one is not None and not _refusal(one)}
-    found: dict[str, Any] = {to: None if to in usable else UNUSABLE for to in tables}
+    found: Gradients = {to: None if to in usable else UNUSABLE for to in tables}
     learning = {to: one for to, one in usable.items() if one.requires_grad and of.requires_grad}
     if not learning:
         return found
@@ -348,12 +349,12 @@ def cotangent(shape: Any, seed: int) -> torch.Tensor:  # noqa: ANN401
     return torch.randn(tuple(shape), generator=generator, dtype=torch.float32, device="cpu")
 
 
-def graph_was_freed(found: dict[str, Any]) -> bool:
+def graph_was_freed(found: Gradients) -> bool:
     """Did a gradient fail only because the student had walked the graph already?"""
     return any(isinstance(one, str) and "backward through the graph a second time" in one for one in found.values())
 
 
-def gradient_frame(found: dict[str, Any], again: bool | None = None) -> Frame:  # noqa: FBT001
+def gradient_frame(found: Gradients, again: bool | None = None) -> Frame:  # noqa: FBT001
     """The gradients as a frame; `again`: does the same trial come once more? None where it cannot."""
     tensors = {name: one.detach().contiguous() for name, one in found.items() if isinstance(one, torch.Tensor)}
     words = {name: _gradient_word(one) for name, one in found.items()}
@@ -383,7 +384,7 @@ def pack(tensors: dict[str, torch.Tensor]) -> bytes:
     return bytes(serialize(specs))
 
 
-def _functions(names: dict[str, Any], outputs: list[str]) -> list[list[str]]:
+def _functions(names: dict[str, object], outputs: list[str]) -> list[list[str]]:
     """Functions of the student that make outputs inside, as [function, output, …]: one never called explains a lot."""
     found = [(name, value) for name, value in names.items() if type(value) is types.FunctionType]
     inside = [[str(name)[:100], *_made_inside(value, outputs)] for name, value in found]

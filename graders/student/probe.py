@@ -36,7 +36,7 @@ _SHARE = 1 / 3
 _WALL_TIMES = 2.2  # so much longer may a line take by the clock: it may sleep, and a machine may be busy
 _AGAIN_S = 0.05
 FREED = "backward through the graph a second time"
-Names = dict[str, Any]
+Names = dict[str, object]
 _SETUPS = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -244,4 +244,4 @@ def _looked_at(student: Mapping[str, object], own: Names, targets: frozenset[str
 
 def graph_was_freed(ended: ProgramResult) -> bool:
     """Did a line of the probe fail only because the student's code had walked the graph already?"""
-    return any(one["line"] is None and FREED in one["message"] for one in ended.probed.values())
+    return any(one["line"] is None and FREED in str(one["message"]) for one in ended.probed.values())

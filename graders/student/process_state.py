@@ -33,7 +33,7 @@ _ENVIRONMENT_BYTES: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-d
 _GENERATOR_BYTES = 625 * 4  # of numpy's MT19937: the words, and how many of them are used up
 
 
-def _held(generator: np.random.BitGenerator) -> bytes:
+def _generator_state(generator: np.random.BitGenerator) -> bytes:
     """The state of numpy's global generator, as it lies in memory."""
     return ctypes.string_at(generator.ctypes.state_address, _GENERATOR_BYTES)
 
@@ -45,7 +45,7 @@ class ProcessState:
         """As they are."""
         self._randomness = random.getstate(), torch.get_rng_state(), np.random.get_state()  # noqa: NPY002  the global one
         self._generator = get_bit_generator()
-        self._generator_bytes = _held(self._generator)
+        self._generator_bytes = _generator_state(self._generator)
         self._builtins = dict(vars(builtins))
         self._environment = dict(_ENVIRONMENT_BYTES)
         self._path, self._recursion_limit = list(sys.path), sys.getrecursionlimit()
@@ -113,7 +113,7 @@ class ProcessState:
     def _restore_numbers(self) -> None:
         if get_bit_generator() is not self._generator:
             set_bit_generator(self._generator)
-        if _held(self._generator) != self._generator_bytes:  # to set it takes as long as all the rest here
+        if _generator_state(self._generator) != self._generator_bytes:  # to set it takes as long as all the rest here
             np.random.set_state(self._randomness[2])  # noqa: NPY002
         np.seterr(**self._numpy_errors)
         if np.get_printoptions() != self._arrays_printed:

@@ -147,7 +147,7 @@ def test_every_address_is_there() -> None:
 def test_every_metric_is_there() -> None:
     """Whoever makes an alarm of one copies its name from the page."""
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py"))
-    pages = {page: page.read_text(encoding="utf-8") for page in PAGES}
+    pages = {page: page.read_text(encoding="utf-8") for page in PAGES if page.name != "CHANGELOG.md"}  # old names too
     named = [(page.name, name) for page, words in pages.items() for name in re.findall(r"`(kelolo_\w+)", words)]
     assert len(named) > 10
     short = [(page, re.sub(r"_total$", "", name.removeprefix("kelolo_"))) for page, name in named]

@@ -98,7 +98,7 @@ class SelfTest:
             self._result.right_runs += 1
             for fault in faults:
                 if (fault.text, _without_values(fault)) not in self._known_faults():
-                    self._find(fault.text, f"{fault.told}; that is with what {subject} makes")
+                    self._find(fault.text, f"{fault.exception}; that is with what {subject} makes")
             if report is not None and report.verdict is not Verdict.PASSED:
                 self._find(subject, f"must pass, but is {report.verdict.value} with seed {seed}: {_why(report)}")
 
@@ -152,7 +152,7 @@ class SelfTest:
             if fault.text == _JUDGE and what not in self._raised:
                 self._raised.add(what)
                 advice = f"so what asks for its names is not run; let its lines fit what {subject} makes as well"
-                self._find(_JUDGE, f"raises for {subject}, {advice}. It {fault.told}")
+                self._find(_JUDGE, f"raises for {subject}, {advice}. It {fault.exception}")
 
     def _starts_anyhow(self) -> None:
         """What a table starts with is the student's own affair, as long as a right step is right with it."""
@@ -170,8 +170,8 @@ class SelfTest:
             return  # it cannot be recognised while this stands
         tag = report.misconception.tag if report.misconception else None
         if tag != wrong.tag:
-            told = f"is taken for “{tag}”: the two cannot be told apart" if tag else "is not recognised"
-            self._find(subject, told)
+            problem = f"is taken for “{tag}”: the two cannot be told apart" if tag else "is not recognised"
+            self._find(subject, problem)
 
     def _kills(self, mutant: Mutant) -> None:
         report = self._grade(f"a mutant that {mutant.what}", mutant.source, self._seeds[0])
@@ -260,7 +260,7 @@ def _over_weights(expression: str, tables: set[str]) -> str:
 
 def _without_values(fault: AuthorFault) -> str:
     """The exception and its line."""
-    return fault.told.partition(":")[0]
+    return fault.exception.partition(":")[0]
 
 
 def failed(report: Report) -> set[str]:
@@ -269,8 +269,8 @@ def failed(report: Report) -> set[str]:
 
 
 def _why(report: Report) -> str:
-    told = [f"{check.id}: {check.message}" for check in report.checks if check.status is not CheckStatus.PASSED]
-    return " ".join([report.note, report.error.message if report.error else "", *told[:2]]).strip()
+    failures = [f"{check.id}: {check.message}" for check in report.checks if check.status is not CheckStatus.PASSED]
+    return " ".join([report.note, report.error.message if report.error else "", *failures[:2]]).strip()
 
 
 def tested_question(question: Question) -> Tested:

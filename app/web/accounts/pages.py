@@ -1,6 +1,6 @@
 """The page of one's own account: address, password, browsers, tokens, export, and leaving."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Query, Response
 from starlette.background import BackgroundTask
@@ -211,7 +211,7 @@ def _page(
             {"id": one.id, "name": browser_name(one.browser), "since": one.created_at, "here": one.id == browser_id}
             for one in list_browsers(session, account)
         ]
-        found: dict[str, Any] = plan_context(session, account)
+        found: dict[str, object] = plan_context(session, account)
         found |= {"tokens": list_tokens(session, account), "identities": list_identities(session, account)}
     page = page_with_forms(
         site,

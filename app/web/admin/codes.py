@@ -3,7 +3,6 @@
 import csv
 import io
 from base64 import b64encode
-from typing import Any
 
 from fastapi import APIRouter, Response
 
@@ -117,7 +116,7 @@ def _page(site: SiteOfRequest, *, refused: ShownForm | None = None, news: str = 
     with site.database.read() as session:
         titles = {plan.name: plan.title for plan in plans.list_plans(session)}
         batches = codes.list_batches(session)
-    shown: dict[str, Any] = {"batches": batches, "titles": titles, "plans": list(titles.items())}
+    shown: dict[str, object] = {"batches": batches, "titles": titles, "plans": list(titles.items())}
     most = {"codes": MOST_CODES, "days": MOST_DAYS, "label": LABEL_LIMIT}
     return admin_page(site, "admin/codes.html", refused=refused, news=news, most=most, **shown)
 

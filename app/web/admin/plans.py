@@ -1,7 +1,5 @@
 """Plans and their limits, as administrators see and change them."""
 
-from typing import Any
-
 from fastapi import APIRouter, Response
 
 from app.errors import EditedMeanwhile, LimitRefused
@@ -74,18 +72,18 @@ def read_limit(form: Form, rule: Rule) -> Limit:
     unlimited = form.ticked(f"{rule.value}_unlimited")
     amount = None if unlimited else form.whole(f"{rule.value}_amount", least=LEAST[rule], most=MOST)
     period = form.chosen(f"{rule.value}_period", [one.value for one in PERIODS[rule]])
-    quota: dict[str, Any] = {"amount": amount, "period": period}
+    quota: dict[str, object] = {"amount": amount, "period": period}
     if rule is Rule.TUTOR_MESSAGES and unlimited:
         quota["fair_use_per_day"] = form.whole_or_none(f"{rule.value}_fair_use", least=1, most=MOST)
     return plans.checked(rule, quota)
 
 
-def _as_json(plan: PlanView) -> dict[str, Any]:
+def _as_json(plan: PlanView) -> dict[str, object]:
     """Return a plan as the API has it: what a form was opened with is compared with that."""
     return PlanOut.model_validate(plan).model_dump(mode="json")
 
 
-def limit_context() -> dict[str, Any]:
+def limit_context() -> dict[str, object]:
     """Return what the fields of a limit are drawn from."""
     return {
         "rules": [

@@ -1,7 +1,6 @@
 """The administrators' pages of users: finding one, and changing what one may."""
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Response
@@ -104,7 +103,7 @@ def _user_page(
     with site.database.read() as session:
         account = users.named(session, user_id)
         titles = {plan.name: plan.title for plan in plans.list_plans(session)}
-        shown: dict[str, Any] = {
+        shown: dict[str, object] = {
             "user": users.detail(session, account),
             "plans": list(titles.items()),
             "titles": titles,

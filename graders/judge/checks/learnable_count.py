@@ -16,8 +16,8 @@ def judge(trial: Trial, check: Check) -> Outcome:
     count, expected = count_learnable(list(made.values())), _expected(trial, check)
     if count == expected:
         return passed()
-    told = f"{count} numbers" if trial.lesson else "More numbers" if count > expected else "Fewer numbers"
-    said = f"{told} can learn; with the tables asked for it would be {expected}."
+    amount = f"{count} numbers" if trial.lesson else "More numbers" if count > expected else "Fewer numbers"
+    said = f"{amount} can learn; with the tables asked for it would be {expected}."
     return failed(f"{said} {_why(made)}".strip())
 
 

@@ -8,6 +8,7 @@ from graders.judge.values.decode_observation import Observed
 
 # what torch gives back two tensors as: its type is called by the function's name
 _PAIRS = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
+_SPOKEN_WITH_VOWEL = set("AEFHILMNORSX")  # letters: an L, an S
 _LARGE = 1e9  # from here on digits after the point say nothing
 
 
@@ -41,7 +42,13 @@ def kind(made: Observed) -> str:
 
 
 def with_article(noun: str) -> str:
-    """`a list`, `an Embedding`; of what begins with `u`, only `un…` takes `an`: `a uint8`, `a unit`, `an unknown`."""
+    """
+    `a list`, `an Embedding`, `an LSTM`.
+
+    Of what begins with `u`, only `un…` takes `an`: `a uint8`, `a unit`, `an unknown`. Capitals are spelled out.
+    """
+    if noun[:2].isupper() and len(noun) > 1:
+        return f"{'an' if noun[0] in _SPOKEN_WITH_VOWEL else 'a'} {noun}"
     is_vowel = noun[:1].lower() in set("aeio") or (noun[:2].lower() == "un" and noun[2:3].lower() != "i")
     return f"{'an' if is_vowel else 'a'} {noun}"
 

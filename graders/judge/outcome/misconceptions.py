@@ -7,7 +7,7 @@ what is missing, how it failed and on which ids, and which gradients arrive. A p
 would tell a student of a mix-up that never was, so `kelolo check` tries each with what all other variants and the
 commonest slips make (`app.authoring.self_test.slips`). Where several mix-ups are there, the first in the author's order
 is named, and each check keeps its own words. Two ideas that cannot be told apart by that are never guessed between: the
-author is told by `kelolo check`, and here the first in the author's order is taken.
+author gets a report from `kelolo check`, and here the first in the author's order is taken.
 """
 
 from collections.abc import Callable

@@ -20,7 +20,7 @@ PASSED, FAILED, NOT_RUN = CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.NO
 
 def judge_trial(trial: Trial) -> None:
     """Run every check of the exercise on one trial, in the author's order; what asks about the others comes last."""
-    _ = trial.block  # its names are there before the first check, and what it raises is told even if none asks for them
+    _ = trial.block  # its names are there before the first check, and what it raises is reported in any case
     for check in sorted(trial.task.checks, key=_asks_for_all):
         trial.outcomes[check.id] = judge(trial, check)
 

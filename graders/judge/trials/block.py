@@ -11,7 +11,7 @@ things in place (a loop that appends, `counts[i] += 1`) takes away all that it m
 that it speaks of, and those that may be the same object under another name.
 
 Why it raised makes a difference to the author only. That an output is not there (`NameError`) is what any answer may
-come to. All else is told by `kelolo check`, as `AuthorFault`.
+come to. All else is reported by `kelolo check`, as `AuthorFault`.
 """
 
 import ast

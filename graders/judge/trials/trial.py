@@ -65,7 +65,7 @@ def probe_targets(probe: str) -> frozenset[str]:
     try:
         return frozenset().union(*map(assigned, ast.parse(probe).body))
     except SyntaxError:
-        return frozenset()  # told where it is run
+        return frozenset()  # reported where it is run
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Trial:
     seed: int
     lesson: bool  # are its data the lesson's, and so anybody's to print?
     of_lesson: bool  # are they, be they printed or not?
-    values: dict[str, Any]  # of the parameters that were changed
+    values: dict[str, object]  # of the parameters that were changed
     source: str  # the student's text, to be looked at but never run
     code_cache: CodeCache = field(default_factory=CodeCache)  # the author's, as far as they are compiled
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -325,7 +325,7 @@ class Trial:
     def block(self) -> Block:
         """What the judge block makes on this trial; what it raises is noted."""
         made = self._block({})
-        self.author_faults += [AuthorFault("`judge`", fault + self._values_told()) for fault in made.faults]
+        self.author_faults += [AuthorFault("`judge`", fault + self._values_drawn()) for fault in made.faults]
         return made
 
     def _block(self, changed: Names) -> Block:
@@ -360,11 +360,11 @@ class Trial:
         if block.asked_for(fault) in self.absent_names() | self.block.unmade:
             return
         inside = block.is_inside(fault)
-        said = raised(fault, block.FILE if inside else file) + self._values_told()
+        said = raised(fault, block.FILE if inside else file) + self._values_drawn()
         if len(self.author_faults) < MAX_AUTHOR_FAULTS:
             self.author_faults.append(AuthorFault(f"`judge`, asked by {text}" if inside else text, said))
 
-    def _values_told(self) -> str:
+    def _values_drawn(self) -> str:
         return drawn_values(self.values) or (" (on the lesson's own data)" if self.of_lesson else "")
 
     def own_values(self) -> Names:

@@ -24,8 +24,7 @@ verdict hangs on it, eight are taken (`graders.judge.values.compare`). Only numb
 size allows are looked at in this way, so for most submissions nothing is run twice.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import torch
 
@@ -46,12 +45,15 @@ class Noise:
         share = torch.randn(tensor.shape, generator=self._generator, dtype=torch.float32, device="cpu")
         return tensor.detach() * (1 + _STEP * share).to(tensor.dtype)
 
-    def on_all(self, names: dict[str, Any]) -> dict[str, Any]:
+    def on_all(self, names: Mapping[str, object]) -> dict[str, torch.Tensor]:
         """Changed copies of the plain floating-point tensors among some values; one that learns goes on learning."""
         return {
             name: self.on(value).requires_grad_(value.requires_grad)
             for name, value in names.items()
-            if type(value) in (torch.Tensor, torch.nn.Parameter) and value.is_floating_point() and value.is_leaf
+            if type(value) in (torch.Tensor, torch.nn.Parameter)
+            and isinstance(value, torch.Tensor)
+            and value.is_floating_point()
+            and value.is_leaf
         }
 
 

@@ -16,6 +16,14 @@ from safetensors import deserialize
 
 from graders.protocol.frames import Frame
 from graders.protocol.observation_schema import DTYPES
+from graders.protocol.wire import (
+    DescriptionJson,
+    ExitJson,
+    ExpressionNameJson,
+    FaultJson,
+    LeafJson,
+    TensorView,
+)
 from graders.task import StudentPart
 
 _DTYPES = {name: getattr(torch, known) for name, (known, _) in DTYPES.items()}
@@ -184,7 +192,7 @@ def read_gradients(part: StudentPart, found: Frame | None) -> Gradients:
     if found is None:
         return {}
     try:
-        gradients = _gradients(found.body, unpack(found.tensors))
+        gradients = _gradients(found.body["gradients"], unpack(found.tensors))
     except Exception as fault:
         raise UnreadableObservation("what came out of the run cannot be read") from fault
     if gradients.keys() != {f"{of}>{to}" for of, to in part.gradients}:
@@ -220,14 +228,14 @@ def unpack(packed: bytes) -> dict[str, torch.Tensor]:
     return {name: _tensor(view) for name, view in deserialize(packed)}  # type: ignore[no-untyped-call]
 
 
-def _tensor(view: dict[str, Any]) -> torch.Tensor:
+def _tensor(view: TensorView) -> torch.Tensor:
     dtype = _DTYPES[view["dtype"]]
     if not len(view["data"]):
         return torch.empty(view["shape"], dtype=dtype)
     return torch.frombuffer(view["data"], dtype=dtype).reshape(view["shape"])
 
 
-def _observed(name: str, description: dict[str, Any], tensors: dict[str, torch.Tensor], prefix: str = "") -> Observed:
+def _observed(name: str, description: DescriptionJson, tensors: dict[str, torch.Tensor], prefix: str = "") -> Observed:
     tensor = tensors.get(prefix + name) if "refused" not in description else None
     shape = tuple(tensor.shape) if tensor is not None else tuple(int(size) for size in description.get("shape", ()))
     return Observed(
@@ -245,7 +253,7 @@ def _observed(name: str, description: dict[str, Any], tensors: dict[str, torch.T
     )
 
 
-def _leaf(raw: Any) -> Leaf:  # noqa: ANN401
+def _leaf(raw: LeafJson) -> Leaf:
     shape, stride = tuple(int(size) for size in raw["shape"]), tuple(int(step) for step in raw["stride"])
     return Leaf(int(raw["storage"]), int(raw["offset"]), shape, stride)
 
@@ -258,15 +266,15 @@ def _value(raw: Any) -> Any:  # noqa: ANN401
     return _text(raw)
 
 
-def _exit(description: dict[str, Any]) -> Exit:
+def _exit(description: ExitJson) -> Exit:
     return Exit(int(description["line"]) if description["line"] is not None else None, _text(description["code"]))
 
 
-def _fault(description: dict[str, Any] | None, tensors: dict[str, torch.Tensor]) -> Fault | None:
+def _fault(description: FaultJson | None, tensors: dict[str, torch.Tensor]) -> Fault | None:
     return _known_fault(description, tensors) if description is not None else None
 
 
-def _known_fault(description: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Fault:
+def _known_fault(description: FaultJson, tensors: dict[str, torch.Tensor]) -> Fault:
     line = description["line"]
     return Fault(
         type=_text(description["type"]),
@@ -288,7 +296,7 @@ def _known_fault(description: dict[str, Any], tensors: dict[str, torch.Tensor]) 
     )
 
 
-def _expression_name(description: dict[str, Any]) -> ExpressionName:
+def _expression_name(description: ExpressionNameJson) -> ExpressionName:
     return ExpressionName(
         type=_text(description["type"]),
         dtype=_text(description["dtype"]),
@@ -302,9 +310,9 @@ def _expression_name(description: dict[str, Any]) -> ExpressionName:
     )
 
 
-def _gradients(words: dict[str, Any], tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | str]:
+def _gradients(words: dict[str, str], tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | str]:
     found: dict[str, torch.Tensor | str] = {}
-    for pair, word in words["gradients"].items():
+    for pair, word in words.items():
         found[pair] = tensors[pair] if word == "tensor" else _text(word)
     return found
 

@@ -15,6 +15,7 @@ from graders.judge.feedback.explanations import (
     numbers,
     operations,
     shapes,
+    specific,
     syntax,
 )
 from graders.judge.feedback.explanations.general import general
@@ -23,6 +24,7 @@ from graders.judge.feedback.explanations.scene import Scene, Setting
 from graders.judge.values.decode_observation import Fault
 
 RULES: tuple[ExplanationRule, ...] = (
+    *specific.RULES,
     *syntax.RULES,
     *names.RULES,
     *attributes.RULES,

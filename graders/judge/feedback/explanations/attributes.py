@@ -8,6 +8,7 @@ import torch
 
 from graders.judge.feedback.explanations.rules import ExplanationRule, nearest
 from graders.judge.feedback.explanations.scene import Scene, an, quoted, walk
+from graders.judge.feedback.explanations.source import no_return
 
 _NO_ATTRIBUTE = r"^'([\w.]+)' object has no attribute '(\w+)'"
 _NO_MODULE_ATTRIBUTE = r"^module '([\w.]+)' has no attribute '(\w+)'"
@@ -60,13 +61,7 @@ def none_from(scene: Scene, owner: ast.expr | None) -> str:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if does := _GIVES_NONE.get(name):
         return f" `{name}(…)`{where} {does}."
-    for function in scene.functions(name):
-        if not any(isinstance(one, ast.Return) and one.value is not None for one in ast.walk(function)):
-            return (
-                f" `{name}` (line {function.lineno}) has no `return` with a value, "
-                f"so what it hands back{where} is None."
-            )
-    return ""
+    return no_return(scene, call)
 
 
 def _assigned(scene: Scene, name: str, line: int) -> ast.expr | None:

@@ -26,8 +26,9 @@ def _second_backward(scene: Scene, _: re.Match[str]) -> str:
         if loop
         else ""
     )
+    who = f"`backward()` on line {scene.line}" if "backward" in scene.code else f"Line {scene.line}"
     return (
-        f"Line {scene.line} goes back through the same computation a second time{already}. "
+        f"{who} goes back through the same computation a second time{already}. "
         "What torch keeps for the way back is thrown away after once. "
         "Which lines work out the result, and are they run again before each way back?"
     )
@@ -48,8 +49,8 @@ def _not_scalar(scene: Scene, _: re.Match[str]) -> str:
 def _owner(scene: Scene) -> str:
     """The tensor whose method was called, with its shape."""
     name = scene.callee.rpartition(".")[0]
-    told = scene.described(name) if name else ""
-    return f" {told[:1].upper()}{told[1:]}." if told else scene.details()
+    described = scene.described(name) if name else ""
+    return f" {described[:1].upper()}{described[1:]}." if described else scene.details()
 
 
 def _no_gradient(scene: Scene, _: re.Match[str]) -> str:
@@ -85,16 +86,6 @@ def _numpy(scene: Scene, _: re.Match[str]) -> str:
     )
 
 
-def _changed(scene: Scene, match: re.Match[str]) -> str:
-    shape = re.search(r"\[(?:torch\.)?\w+ \[([\d, ]*)\]\]", scene.message)
-    which = f" (one of the shape [{shape[1]}])" if shape else ""
-    return (
-        f"A tensor{which} that the way back needs was changed in place after it was used, "
-        f"so line {scene.line} cannot work out gradients. "
-        "Which line above has a `+=`, a method with `_` at its end, or `x[…] = …`?"
-    )
-
-
 RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("backward-twice", _R, r"backward through the graph a second time", _second_backward),
     ExplanationRule("backward-of-many", _R, r"grad can be implicitly created only for (?:scalar|real)", _not_scalar),
@@ -103,7 +94,6 @@ RULES: tuple[ExplanationRule, ...] = (
          _R, r"a leaf Variable that requires grad is being used in an in-place operation|a view of a leaf Variable "
               r"that requires grad", _leaf_in_place),
     ExplanationRule("numpy-of-learning", _R, r"Can't call numpy\(\) on Tensor that requires grad", _numpy),
-    ExplanationRule("changed-in-place", _R, r"modified by an inplace operation", _changed),
     ExplanationRule("unused-in-gradient",
          _R, r"differentiated Tensors? .{0,20}appears to not have been used", "A gradient is asked for on line "
               "{line} with respect to a "
@@ -131,21 +121,6 @@ RULES: tuple[ExplanationRule, ...] = (
          _R, r"[Ii]nference tensors? cannot be|Inplace update to inference tensor", "What is made under "
               "`inference_mode` can take no part in learning "
          "afterwards, as on line {line} it should. Which lines should stand outside of that block?"),
-    ExplanationRule("nothing-to-optimise",
-         "ValueError",
-         r"optimizer got an empty parameter list", "The optimiser on line {line} was given nothing to change: the "
-              "list of parameters is "
-         "empty. Where does your model keep its tables, and would `nn.Module` find them there?"),
-    ExplanationRule("optimise-no-leaf",
-         "ValueError",
-         r"can't optimize a non-leaf Tensor", "The optimiser on line {line} is given a result, and only tensors at "
-              "the beginning of a "
-         "computation can be changed. Which table was it made of?"),
-    ExplanationRule("optimise-no-tensor",
-         "TypeError",
-         r"optimizer can only optimize Tensors|params argument given to the optimizer should be",
-              "An optimiser changes tensors, and line "
-         "{line} gives it something else. What do the parameters of a layer look like in a list?"),
     ExplanationRule("retain-grad",
          _R, r"can't retain_grad on Tensor that has requires_grad=False", "`retain_grad` keeps a gradient that "
               "passes by, and through this tensor on line "

@@ -151,9 +151,9 @@ def _not_callable(scene: Scene, match: re.Match[str]) -> str | None:
                 "Was the name used twice, or is an operator missing before the bracket?"
             )
     if kind in ("Tensor", "Parameter"):
-        told = scene.described(what.strip("`")) or f"{what} is a tensor"
+        described = scene.described(what.strip("`")) or f"{what} is a tensor"
         return (
-            f"{told}: a tensor of numbers, which cannot be called with round brackets. "
+            f"{described}: a tensor of numbers, which cannot be called with round brackets. "
             "Rows are picked with square ones; layers and functions are what one calls. "
             "Which do you want?"
         )

@@ -20,10 +20,10 @@ def own_words(scene: Scene) -> str | None:
     if isinstance(node, ast.Assert) or (isinstance(scene.node, ast.expr) and _is_asserted(scene)):
         check = node.test if isinstance(node, ast.Assert) else node
         said = f", with your text “{text}”" if text else ""
-        told = scene.details() if isinstance(check, ast.AST) else ""
+        described = scene.details() if isinstance(check, ast.AST) else ""
         what = quoted(check) if check is not None else ""
         return (
-            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{told} "
+            f"Your own `assert` on line {scene.line} does not hold: {what} is not true there{said}.{described} "
             "What did you expect instead?"
         )
     if isinstance(node, ast.Raise) and not scene.message.startswith("exceptions must derive"):
@@ -162,7 +162,7 @@ def _refused(scene: Scene, _: re.Match[str]) -> str:
     processes = re.search(r"subprocess|os\.system|Popen|fork|multiprocessing|Process|num_workers|Pool", scene.code)
     if network:
         return (
-            f"Line {scene.line} wants the network, and a run has none: nothing can be downloaded. "
+            f"Line {scene.line} wants the network, and a run has no network: nothing can be downloaded. "
             "Which names of the starting code hold the data?"
         )
     if "num_workers" in scene.code or "DataLoader" in scene.code:
@@ -253,7 +253,7 @@ RULES: tuple[ExplanationRule, ...] = (
          "URLError HTTPError ConnectionError gaierror ConnectionRefusedError OSError TimeoutError",
          r"urlopen error|Name or service not known|Temporary failure|Network is unreachable|getaddrinfo|Connection "
          r"refused",
-         "Line {line} wants the network, and a run has none: nothing can be downloaded. "
+         "Line {line} wants the network, and a run has no network: nothing can be downloaded. "
          "Which names of the starting code hold the data?"),
     ExplanationRule("refused",
          "PermissionError OSError BlockingIOError",

@@ -186,22 +186,6 @@ def _unknown(scene: Scene, match: re.Match[str]) -> str:
     )
 
 
-def _unbound(scene: Scene, match: re.Match[str]) -> str:
-    function = scene.function
-    name, where = match[1], f"`{function.name}`" if function else "this function"
-    inside = [
-        line for line in scene.bindings(name) if function and function.lineno <= line <= (function.end_lineno or 0)
-    ]
-    outside = name in scene.setup_names or len(inside) < len(scene.bindings(name))
-    line = f" (line {inside[0]})" if inside else ""
-    more = " The one outside of the function is another." if outside else ""
-    return (
-        f"Because {where} gives `{name}` a value somewhere{line}, "
-        f"`{name}` is the function's own in all of it, and it has no value yet when line {scene.line} reads it.{more} "
-        "Should it be handed in, or have another name?"
-    )
-
-
 def _no_module(scene: Scene, match: re.Match[str]) -> str:
     name = match[1].partition(".")[0]
     if name in _PACKAGES:
@@ -226,7 +210,6 @@ def _no_such_import(_: Scene, match: re.Match[str]) -> str:
 
 
 RULES: tuple[ExplanationRule, ...] = (
-    ExplanationRule("unbound-local", "UnboundLocalError", r"variable '(\w+)'", _unbound),
     ExplanationRule("unbound-outer",
          "NameError", r"free variable '(\w+)'", "`{0}` belongs to the function around this one, which has not "
          "given it a value yet when line {line} reads it. Which of the two must come first?"),

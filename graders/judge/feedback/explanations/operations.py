@@ -178,24 +178,6 @@ def _expression(node: ast.AST | None) -> ast.expr | None:
     return node if isinstance(node, ast.expr) else None
 
 
-def _unpack(scene: Scene, match: re.Match[str]) -> str:
-    node = scene.node
-    names = len(node.elts) if isinstance(node, ast.Tuple) else None
-    found = re.search(r"expected (?:at least )?(\d+)(?:, got (\d+))?", scene.message)
-    wanted = found[1] if found else names
-    if "not enough" in scene.message:
-        return (
-            f"Line {scene.line} has {wanted} names left of `=`, "
-            f"and only {found[2] if found else 'fewer'} values come from the right. "
-            "Which value is missing, or which name is one too many?"
-        )
-    return (
-        f"Line {scene.line} has {wanted} names left of `=`, and more values than that come from the right. "
-        "What comes out there, and how many are they? "
-        "A tensor is taken apart along its first axis."
-    )
-
-
 def _key(scene: Scene, match: re.Match[str]) -> str:
     key = scene.message[:60].replace("`", "'")
     owner = _owner(scene)
@@ -291,10 +273,6 @@ RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("join-needs-texts",
          _T, r"sequence item (\d+): expected str instance, (\w+) found", "`join` puts texts together, and the entry "
          "number {0} is of the kind {1}. Where does it become a text?"),
-    ExplanationRule("not-a-context",
-         _T, r"'(\w+)' object does not support the (?:asynchronous )?context manager", "`with` needs something that "
-              "can be "
-         "entered and left, and got a {0}. Are the round brackets after it missing, or is it no `with` that you want?"),
     ExplanationRule("exception-wanted",
          _T, r"exceptions must (?:derive|be)", "What is raised on line {line} is no exception. `raise` takes one, such "
          "as `ValueError(…)`."),
@@ -310,8 +288,6 @@ RULES: tuple[ExplanationRule, ...] = (
     ExplanationRule("number-from-other-kind", _T, r"^(int|float)\(\) argument must be .* not '(\w+)'", lambda s, m: (
         f"`{m[1]}` makes a number of a text or a number, and got {_word(s, m[2])}.{s.details()} "
         "Which single number is meant?")),
-    ExplanationRule("too-many-values", _V, r"too many values to unpack", _unpack),
-    ExplanationRule("too-few-values", _V, r"not enough values to unpack", _unpack),
     ExplanationRule("text-is-no-number",
          _V, r"invalid literal for (int)\(\) with base \d+: (.+)|could not convert string to float: (.+)",
          lambda s, m: (f"`{m[1] or 'float'}` can only read a text that is a number, and got {(m[2] or m[3])[:40]}. "

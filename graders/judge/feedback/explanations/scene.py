@@ -24,6 +24,10 @@ _SIGNS: Mapping[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@", ast.Mod: "%", ast.Pow: "**",
     ast.FloorDiv: "//", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
+_DULL = {
+    "module", "type", "builtin_function_or_method", "function", "dtype", "classmethod", "tensortype", "_TensorMeta",
+    "_ParameterMeta", "_ArrayFunctionDispatcher", "ufunc", "method", "property",
+}  # fmt: skip
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -132,8 +136,9 @@ class Scene:
 
     def details(self, *, most: int = 3) -> str:
         """The tensors, layers and values of the failing expression in one sentence; empty if there are none."""
-        dull = ("module", "type", "builtin_function_or_method", "function")
-        own = [self.described(name) for name, part in self.fault.parts.items() if part.type not in dull]
+        inside = {dotted_name(one) for one in walk(self.node)} if self.node is not None else set(self.fault.parts)
+        known = [(name, part) for name, part in self.fault.parts.items() if name in inside]
+        own = [self.described(name) for name, part in known if part.type not in _DULL]
         return f" Here {_listed(own[:most])}." if own else ""
 
     def bindings(self, name: str) -> list[int]:

@@ -38,13 +38,13 @@ def _broadcast(scene: Scene, match: re.Match[str]) -> str:
         fits = all(
             len(shape) >= -back and shape[back] == size for shape, size in zip(shapes, (first, second), strict=True)
         )
-        told = [
+        sides_described = [
             f"{quoted(one)} is {descriptions.shape(shape, _dims(scene, one))}"
             for one, shape in zip(sides, shapes, strict=True)
         ]
         if fits:
             return (
-                f"{told[0]} and {told[1]}. "
+                f"{sides_described[0]} and {sides_described[1]}. "
                 "Axes are lined up from the last one backwards, and must be equal or 1: "
                 f"there {_axis(scene, sides[0], back, first)} meets {_axis(scene, sides[1], back, second)}. "
                 "What does each of these two axes stand for, and which is not what this line needs?"
@@ -183,11 +183,6 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
      r"tensors must be 2-?D|mat2 must be a matrix|1D tensors expected|vector \+ matrix)", "The product {here} does "
           "not know what to do with "
      "tensors of so many axes.", "Which function multiplies tensors of the shapes you have?"),
-    ("view-of-moved",
-         _R, r"view size is not compatible", "`view` on line {line} cannot look at this tensor in that shape, "
-              "because its axes "
-     "were swapped before and its numbers do not lie in that order any more.",
-     "Which other function makes the same shape and copies where it must?"),
     ("two-unknown-sizes",
          _R, r"only one dimension can be inferred", "With two sizes of -1 in one shape nobody could say how the "
               "numbers are "
@@ -249,19 +244,11 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
          _R, r"Number of dimensions of repeat dims can not be smaller", "`repeat` needs a number for each axis of "
               "the tensor, and may "
      "have more in front; on line {line} it has fewer.", "How often should each axis be repeated?"),
-    ("norm-shape",
-         _R, r"Given normalized_shape=(\[[\d, ]*\]), expected input with shape \[\*, ([\d, ]+)\], but got input of "
-              r"size(\[[\d, ]*\])",
-     "The layer normalises rows of {0} numbers, and what it gets has the shape {2}.", "What should its size be?"),
     ("assigned-shape",
          _R, r"shape mismatch: value tensor of shape (\[[\d, ]*\]) cannot be broadcast to indexing result of shape "
               r"(\[[\d, ]*\])",
      "What is put into the tensor has the shape {0}, and the place for it {1}.",
      "Which of the two is not as you think?"),
-    ("state-dict",
-         _R, r"Error\(s\) in loading state_dict for (\w+)", "The saved tables do not fit into `{0}`: a name or a "
-              "size differs (the message "
-     "lists which).", "Were they saved from a layer that was made with the same sizes?"),
     ("too-many-asked",
          _R, r"selected index k out of range", "On line {line} more of the largest values are asked for than there "
               "are along that "

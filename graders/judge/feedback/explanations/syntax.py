@@ -61,8 +61,10 @@ def _string_open(scene: Scene, match: re.Match[str]) -> str:
 
 
 def _never_closed(scene: Scene, match: re.Match[str]) -> str:
+    code = _line(scene).replace("`", "'")
+    line = f" (`{code[:60]}{'…' if len(code) > 60 else ''}`)" if code else ""  # noqa: PLR2004  characters
     return (
-        f"The bracket `{match[1]}` that is opened on line {scene.line} is never closed. "
+        f"The bracket `{match[1]}` that is opened on line {scene.line}{line} is never closed. "
         "Count the brackets of that line: which one lacks its partner?"
     )
 
