@@ -16,11 +16,11 @@ from tests.tutor.provider import ANSWER, Provider
 EXERCISE = load_code_exercise(MAIN_EXERCISE)
 REFERENCE = ProtectedText.of(EXERCISE.content())
 REPLACEMENT = "Let us go one step back: what is a row?"
-Outcome = Callable[[], tuple[str, LeakFilter]]
+AttemptOutcome = Callable[[], tuple[str, LeakFilter]]
 
 
 @pytest.fixture
-def told(provider: Provider, context: MakeContext, finish: Finish) -> Outcome:
+def told(provider: Provider, context: MakeContext, finish: Finish) -> AttemptOutcome:
     """Give a function that asks the provider, and returns what reaches the student."""
 
     async def story() -> tuple[str, LeakFilter]:
@@ -44,7 +44,7 @@ def told(provider: Provider, context: MakeContext, finish: Finish) -> Outcome:
         say.plain({"choices": [{"message": {"content": f"Here you are:\n\n{EXERCISE.solution}"}}]}),
     ],
 )
-def test_solution_never_reaches_the_student(told: Outcome, provider: Provider, behaviour: say.Behaviour) -> None:
+def test_solution_never_reaches_the_student(told: AttemptOutcome, provider: Provider, behaviour: say.Behaviour) -> None:
     """Whole, letter by letter, in a sentence, renamed, over several lines, or all at once."""
     provider.behaviour = behaviour
     text, watch = told()
@@ -52,14 +52,14 @@ def test_solution_never_reaches_the_student(told: Outcome, provider: Provider, b
     assert watch.is_replaced
 
 
-def test_model_is_stopped_when_it_gives_the_solution_away(told: Outcome, provider: Provider) -> None:
+def test_model_is_stopped_when_it_gives_the_solution_away(told: AttemptOutcome, provider: Provider) -> None:
     """The connection is closed, so nothing more is made and paid for."""
     provider.behaviour = say.hangs("tok = token_emb(x)\n")
     assert told()[0] == REPLACEMENT
     assert provider.asked[0].gone.wait(5)
 
 
-def test_good_answer_reaches_the_student(told: Outcome) -> None:
+def test_good_answer_reaches_the_student(told: AttemptOutcome) -> None:
     """To the letter."""
     text, watch = told()
     assert text == ANSWER

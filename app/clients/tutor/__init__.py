@@ -2,9 +2,9 @@
 
 from app.clients.tutor.port import (
     Allowance,
+    AttemptOutcome,
     EngineFailed,
     Exchange,
-    Outcome,
     Passage,
     Piece,
     TutorContext,
@@ -14,9 +14,9 @@ from app.clients.tutor.port import (
 
 __all__ = [
     "Allowance",
+    "AttemptOutcome",
     "EngineFailed",
     "Exchange",
-    "Outcome",
     "Passage",
     "Piece",
     "TutorContext",

@@ -48,7 +48,7 @@ class Allowance:
     """The day on which there are new ones; empty if never."""
 
 
-class Outcome(StrEnum):
+class AttemptOutcome(StrEnum):
     """What became of a question. Only an answered one costs a message."""
 
     ANSWERED = "answered"
@@ -104,7 +104,7 @@ class Piece:
     sources: tuple[Passage, ...] = ()
     """Which passages the answer rests on."""
     usage: Usage | None = None
-    outcome: Outcome = Outcome.ANSWERED
+    outcome: AttemptOutcome = AttemptOutcome.ANSWERED
     """Said with the last piece."""
 
 

@@ -19,7 +19,7 @@ from datetime import timedelta
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from app.clients.tutor import Outcome
+from app.clients.tutor import AttemptOutcome
 from app.clock import utc_now
 from app.db import new_id, updated_rows, upsert
 from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, QuestionRefused, QuotaSpent, TutorFailing
@@ -67,7 +67,7 @@ class CompleteAnswer:
     sources: Sequence[Mapping[str, object]]
     engine: str
     tokens: int = 0
-    outcome: Outcome = Outcome.ANSWERED
+    outcome: AttemptOutcome = AttemptOutcome.ANSWERED
 
 
 def reserve(session: Session, account: Account, request: MessageRequest, *, owner: str) -> Reservation:
@@ -138,7 +138,7 @@ def settle(session: Session, reservation: Reservation, answer: CompleteAnswer) -
     if kept:
         message = session.get_one(TutorMessage, reservation.message_id, populate_existing=True)
         _settle_tokens(session, message)
-        if answer.outcome is not Outcome.ANSWERED:
+        if answer.outcome is not AttemptOutcome.ANSWERED:
             _give_back(session, message)
     return kept
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from app.clients.tutor import Outcome
+from app.clients.tutor import AttemptOutcome
 from app.clock import utc_now
 from app.models import ExerciseVersion, MessageState, TutorMessage
 from app.services.tutor.offline.evidence import general_index
@@ -61,7 +61,7 @@ def unanswered(session: Session) -> list[QuestionGroup]:
         .join(ExerciseVersion, ExerciseVersion.id == TutorMessage.exercise_version_id)
         .where(
             TutorMessage.state == MessageState.SETTLED,
-            or_(TutorMessage.outcome == Outcome.UNKNOWN, TutorMessage.rating == -1),
+            or_(TutorMessage.outcome == AttemptOutcome.UNKNOWN, TutorMessage.rating == -1),
             TutorMessage.settled_at > utc_now() - timedelta(days=DAYS),
         )
         .order_by(TutorMessage.settled_at.desc(), TutorMessage.id)

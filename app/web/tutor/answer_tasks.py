@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app import metrics
-from app.clients.tutor import EngineFailed, Outcome, Passage, TutorContext, TutorEngine
+from app.clients.tutor import AttemptOutcome, EngineFailed, Passage, TutorContext, TutorEngine
 from app.db import Database
 from app.errors import AnswerFailed
 from app.models import Account
@@ -267,13 +267,13 @@ class AnswerDesk:
             metrics.tutor_answered(failed.reason)
             tokens = 0 if failed.reason in _NEVER_BEGUN else most
         answer = await self._write(answering, self._fallback, prepared, most=0, lead=STAND_IN)
-        return replace(answer, tokens=tokens, outcome=Outcome.STAND_IN)
+        return replace(answer, tokens=tokens, outcome=AttemptOutcome.STAND_IN)
 
     async def _write(
         self, answering: Answering, engine: TutorEngine, prepared: PreparedAnswer, *, most: int, lead: str = ""
     ) -> CompleteAnswer:
         """Let one engine write, under the guard's eyes. Raises EngineFailed."""
-        text, sources, tokens, outcome = lead, tuple[Passage, ...](), most, Outcome.ANSWERED
+        text, sources, tokens, outcome = lead, tuple[Passage, ...](), most, AttemptOutcome.ANSWERED
         leak_filter = LeakFilter(prepared.protected, prepared.visible, REPLACEMENT)
         async with aclosing(guarded(engine.answer(prepared.context), leak_filter)) as pieces:
             async for piece in pieces:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import delete
 
-from app.clients.tutor import Outcome
+from app.clients.tutor import AttemptOutcome
 from app.db import Database
 from app.errors import AnswersPending, MessageClash, NotFound, NotSignedIn, TutorFailing
 from app.models import Account, ExerciseVersion, MessageState, Period, PlanLimit, TutorMessage, TutorPolicy
@@ -233,9 +233,9 @@ def test_spent_quota_is_told_with_its_period(database: Database, account: Accoun
     assert told["resets_at"] is None
 
 
-@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.ELSEWHERE, Outcome.STAND_IN])
+@pytest.mark.parametrize("outcome", [AttemptOutcome.UNKNOWN, AttemptOutcome.ELSEWHERE, AttemptOutcome.STAND_IN])
 def test_answer_that_does_not_answer_is_kept_and_costs_no_message(
-    database: Database, account: Account, version: ExerciseVersion, outcome: Outcome
+    database: Database, account: Account, version: ExerciseVersion, outcome: AttemptOutcome
 ) -> None:
     """The charge is given back, the answer stands in the conversation, and its outcome is kept."""
     request = MessageRequest(version.id, "free-of-charge", "what is a laptop")

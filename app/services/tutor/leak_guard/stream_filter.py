@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from anyio import to_thread
 
-from app.clients.tutor import EngineFailed, Outcome, Passage, Piece, Usage
+from app.clients.tutor import AttemptOutcome, EngineFailed, Passage, Piece, Usage
 from app.services.tutor.leak_guard.guard import ProtectedText, VisibleText, find_leak, may_continue
 
 MOST_CHARACTERS = 16_000
@@ -83,7 +83,7 @@ class _WithheldText:
     size: int = 0
     sources: list[Passage] = field(default_factory=list)
     usage: Usage | None = None
-    outcome: Outcome = Outcome.ANSWERED
+    outcome: AttemptOutcome = AttemptOutcome.ANSWERED
 
     def take(self, piece: Piece) -> None:
         """Take a piece in."""

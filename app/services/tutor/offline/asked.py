@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.clients.tutor.port import Outcome, Passage, TutorContext
+from app.clients.tutor.port import AttemptOutcome, Passage, TutorContext
 from app.services.tutor.offline.diagnosis import Diagnosis, checks, mentioned, quotes_error
 from app.services.tutor.offline.evidence import Evidence, Topic
 from graders.report import CheckStatus
@@ -20,7 +20,7 @@ class Reply:
 
     paragraphs: tuple[str, ...]
     sources: tuple[Passage, ...] = ()
-    outcome: Outcome = Outcome.ANSWERED
+    outcome: AttemptOutcome = AttemptOutcome.ANSWERED
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
-from app.clients.tutor.port import Outcome, Piece, TutorContext
+from app.clients.tutor.port import AttemptOutcome, Piece, TutorContext
 from app.services.tutor.offline.asked import Reply
 from app.services.tutor.offline.intents import intent_of
 from app.services.tutor.offline.replies import reply
@@ -26,7 +26,7 @@ class RetrievalEngine:
             yield Piece(
                 paragraph if last else f"{paragraph}\n\n",
                 whole.sources if last else (),
-                outcome=whole.outcome if last else Outcome.ANSWERED,
+                outcome=whole.outcome if last else AttemptOutcome.ANSWERED,
             )
 
     def most_tokens(self, context: TutorContext) -> int:  # noqa: ARG002  as the port has it

@@ -67,7 +67,7 @@ class Evidence:
 
     def sources(self, answer: str) -> tuple[Passage, ...]:
         """Return the section that an answer rests on, if there is one: it has to share the answer's words."""
-        words = [*self.question, *self.question, *_words(answer)]
+        words = [*self.question, *self.question, *_terms(answer)]
         found = self._passage_ranking.best(words)
         return (self._context.passages[found[0].index],) if found and found[0].score >= _SUPPORTS else ()
 
@@ -78,7 +78,7 @@ class Evidence:
 
     def relevance(self, text: str) -> float:
         """Say how much of the question a text covers, 0 to 1."""
-        words, weights = set(_words(text)), self._index.weights
+        words, weights = set(_terms(text)), self._index.weights
         asked = {word: weights.of(word) for word in self.question}
         return sum(weight for word, weight in asked.items() if word in words) / (sum(asked.values()) or 1.0)
 
@@ -102,7 +102,7 @@ class Evidence:
 
     @cached_property
     def _passage_ranking(self) -> Ranking:
-        return Ranking([_words(f"{one.title} {one.title} {one.text}") for one in self._context.passages])
+        return Ranking([_terms(f"{one.title} {one.title} {one.text}") for one in self._context.passages])
 
 
 @cache
@@ -124,7 +124,7 @@ def _own_topic(own: CardIndex, match: CardMatch, facts: int, share: float) -> To
     return Topic(own.cards[match.index], match.score * counts * share, is_own=True)
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _terms(text: str) -> tuple[str, ...]:
     return general_knowledge().lexicon.words(text)
 
 

@@ -31,7 +31,12 @@ def worked_out(context: TutorContext, question: str) -> str:
     """Return the answer to a question that gives all the numbers it needs; empty if it is none of that kind."""
     if _is_the_task(context, question):
         return ""
-    for answer in (_held(question), _looked_up(question), _combined(question), _with_other_sizes(context, question)):
+    for answer in (
+        _quantity_of(question),
+        _looked_up(question),
+        _combined(question),
+        _with_other_sizes(context, question),
+    ):
         if answer:
             return answer
     return ""
@@ -60,7 +65,7 @@ def _is_the_task(context: TutorContext, question: str) -> bool:
     return not context.names and bool(given & set(_LITERAL.findall(context.statement)))
 
 
-def _held(question: str) -> str:
+def _quantity_of(question: str) -> str:
     """Count what a layer holds, or its bytes."""
     table, linear = _TABLE.search(question), _LINEAR.search(question)
     if not (_COUNTED.search(question) or _MEMORY.search(question)):

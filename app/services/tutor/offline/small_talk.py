@@ -2,7 +2,7 @@
 
 import re
 
-from app.clients.tutor.port import Allowance, Outcome
+from app.clients.tutor.port import Allowance, AttemptOutcome
 from app.services.tutor.offline.asked import QuestionContext, Reply
 from app.services.tutor.offline.diagnosis import passed
 from app.services.tutor.offline.onwards import onwards
@@ -30,13 +30,13 @@ def unknown(asked: QuestionContext) -> Reply:
     )
     mine = onwards(asked, hints=False, lead=_ON_DOUBT) if asked.diagnosis and asked.speaks_of_mine else ()
     sources = tuple(one for one in asked.context.passages if one.title == section)[:1]
-    return Reply((no, ask, *mine), sources, Outcome.UNKNOWN)
+    return Reply((no, ask, *mine), sources, AttemptOutcome.UNKNOWN)
 
 
 def elsewhere(_: QuestionContext) -> Reply:
     """Lead back from another subject, kindly; it costs no message."""
     kind = f"That one is outside of what I can help with, sorry. {ONLY_THIS} This answer cost you no message."
-    return Reply((kind, "Shall we go on with the task: which step are you at?"), outcome=Outcome.ELSEWHERE)
+    return Reply((kind, "Shall we go on with the task: which step are you at?"), outcome=AttemptOutcome.ELSEWHERE)
 
 
 def greeting(asked: QuestionContext) -> Reply:
