@@ -63,7 +63,7 @@ class TutorMessage(Base):
     reason: Mapped[str] = mapped_column(default="")
     """Why it was released."""
     outcome: Mapped[str] = mapped_column(default="answered")
-    """What became of the question, in a word of `app.clients.tutor.Outcome`; only `answered` is charged."""
+    """What became of the question, in a word of `app.clients.tutor.AttemptOutcome`; only `answered` is charged."""
     rating: Mapped[int | None]
     """1 helped, -1 did not."""
     tokens_reserved: Mapped[int] = mapped_column(default=0)
