@@ -167,10 +167,11 @@ def write(page: Page, code: str) -> None:
 
 def violations(page: Page) -> list[str]:
     """Return what axe has to say about the page as it stands."""
-    # Colours fade in, and axe has to judge those that stay. A cursor blinks for ever.
-    page.evaluate("""Promise.all(document.getAnimations()
+    # Colours fade in, and axe has to judge those that stay. They are not waited for: one that the browser has put off
+    # is never over. A cursor blinks for ever.
+    page.evaluate("""document.getAnimations()
         .filter((one) => one.effect.getComputedTiming().iterations !== Infinity)
-        .map((one) => one.finished))""")
+        .forEach((one) => one.finish())""")
     page.evaluate(AXE.read_text())
     found: dict[str, Any] = page.evaluate("axe.run()")
     return [

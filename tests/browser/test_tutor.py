@@ -25,6 +25,9 @@ def answers(page: Page) -> int:
     return page.locator("#talk .rating").count()
 
 
+MORE = "how to get more"  # the link beside the counter
+
+
 def left(page: Page) -> str:
     """Return what the counter says."""
     return page.locator("#quota").inner_text()
@@ -38,15 +41,15 @@ def account_of(page: Page) -> str:
 def test_answer_streams_in_and_the_counter_goes_down(open_page: OpenPage) -> None:
     """The question stands there at once, the answer follows, and the counter says what is left, also after a reload."""
     page = open_page()
-    assert left(page) == "30 of 30 messages left"
+    assert left(page) == f"30 of 30 messages left, for good; {MORE}"
     ask(page, WHY)
     expect(page.locator("#talk .mine")).to_have_text(f"You asked: {WHY}")
     expect(page.locator("#talk .rating")).to_have_count(1)
-    expect(page.locator("#quota")).to_have_text("29 of 30 messages left")
+    expect(page.locator("#quota")).to_have_text(f"29 of 30 messages left, for good; {MORE}")
     expect(page.get_by_label("Your question to the tutor")).to_have_value("")
     page.reload()
     assert answers(page) == 1
-    assert left(page) == "29 of 30 messages left"
+    assert left(page) == f"29 of 30 messages left, for good; {MORE}"
 
 
 def test_source_leads_to_its_place_in_the_lesson(open_page: OpenPage) -> None:
@@ -88,7 +91,7 @@ def test_limit_is_raised_by_an_administrator_in_another_window(
     page.reload()
     ask(page, WHY)
     expect(page.get_by_text("No messages left")).to_be_visible()
-    expect(page.locator("#quota")).to_have_text("0 of 1 messages left")
+    expect(page.locator("#quota")).to_have_text(f"0 of 1 messages left, for good; {MORE}")
     ask(page, "and why is tok different?")
     expect(page.get_by_text("hints go on as before").last).to_be_visible()
     expect(page.get_by_label("Your question to the tutor")).to_have_value("and why is tok different?")
@@ -114,7 +117,7 @@ def test_hint_that_fits_is_offered_and_opened(open_page: OpenPage) -> None:
     expect(page.locator("#hint-1 summary")).to_be_focused()
     expect(page.get_by_text("A table does not know")).to_be_visible()
     expect(page.get_by_role("button", name="Open hint 2 of 3")).to_be_visible()
-    assert left(page) == "30 of 30 messages left"
+    assert left(page) == f"30 of 30 messages left, for good; {MORE}"
 
 
 @pytest.mark.parametrize("screen", SCREENS)

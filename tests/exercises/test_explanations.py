@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import sys
 import time
 import warnings
@@ -110,7 +111,9 @@ def as_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
         monkeypatch.setattr(sys, "stdin", nothing)
         warnings.simplefilter("ignore")
         asyncio._set_running_loop(None)  # noqa: SLF001
+        interrupted = signal.signal(signal.SIGINT, signal.default_int_handler)  # as the warm process has it
         yield
+        signal.signal(signal.SIGINT, interrupted)
         asyncio._set_running_loop(under_way)  # noqa: SLF001
 
 

@@ -106,7 +106,10 @@ def list_plans(session: Session) -> list[PlanView]:
         limits = found.setdefault(plan, {})
         if limit is not None:  # a plan may have none
             limits[limit.rule] = _limit(limit)
-    return [PlanView(plan.name, plan.title, limits) for plan, limits in found.items()]
+    return [
+        PlanView(plan.name, plan.title, {rule: limits[rule] for rule in Rule if rule in limits})
+        for plan, limits in found.items()
+    ]
 
 
 def plan_named(session: Session, name: str) -> PlanView:

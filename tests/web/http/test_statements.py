@@ -29,7 +29,7 @@ BOUNDS = {
     "/exercises/{exercise_id}": EXERCISE_PAGE,
     "/submissions/{submission_id}": EXERCISE_PAGE + 4,
     "/submissions/{submission_id}/events": EXERCISE_PAGE + 4,
-    "/exercises/{exercise_id}/tutor/sees": EXERCISE_PAGE,
+    "/exercises/{exercise_id}/tutor/sees": EXERCISE_PAGE + 2,  # the allowance too, which a question goes with
     "/admin": ADMIN_LIST,
     "/admin/users/{user_id}": ADMIN_LIST,
     "/api/v1/me/export": TABLES,

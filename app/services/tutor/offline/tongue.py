@@ -12,7 +12,9 @@ from app.services.tutor.offline.finding.knowledge import Card, general_knowledge
 
 LANGUAGES = ("de", "es", "fr", "pt", "zh")
 _SURE, _FITS = 0.75, 0.38
-_CODE = re.compile(r"`[^`]*`|\[[^\]]*\]|\([^)]*\)|\b\w*[._]\w[\w.]*|\b\w*[a-z][A-Z]\w*|[A-Z]\w*Error\b[^?]*|\d+")
+_CODE = re.compile(
+    r"`[^`]{0,80}`|\[[^\]\[]*\]|\([^()]*\)|\b\w*[._]\w[\w.]*|\b\w*[a-z][A-Z]\w*|\b[A-Z]\w*Error\b[^?]*|\d+"
+)
 _ENGLISH = re.compile(
     r"\b(the|is|what|whats|why|how|my|it|its|to|of|and|i|does|you|not|can|are|this|that|with|for|should|when)\b",
     re.IGNORECASE,
