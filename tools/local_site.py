@@ -173,21 +173,24 @@ def installation(
 @contextmanager
 def waiting_room(*, users: int, settings: dict[str, object]) -> Iterator[Installation]:
     """`kelolo web` on SQLite, with nobody who grades until one is started."""
-    folder = _folder()
-    web = _process(folder, "web", 0, settings | {"port": free_ports(1)[0]})
-    database = Database(f"sqlite:///{web.environment['KELOLO_DATA']}/kelolo.db")
-    site = Installation(folder=folder, webs=[web], workers=[], database=database)
-    with _running(site, users=users):
+    with _alone("web", users=users, settings=settings) as site:
         yield site
 
 
 @contextmanager
 def embedded(*, users: int, settings: dict[str, object]) -> Iterator[Installation]:
     """`kelolo serve`: everything in one command, on SQLite."""
+    with _alone("serve", users=users, settings=settings) as site:
+        yield site
+
+
+@contextmanager
+def _alone(command: str, *, users: int, settings: dict[str, object]) -> Iterator[Installation]:
+    """One command of `kelolo` on SQLite, with no worker beside it."""
     folder = _folder()
-    serve = _process(folder, "serve", 0, settings | {"port": free_ports(1)[0]})
-    database = Database(f"sqlite:///{serve.environment['KELOLO_DATA']}/kelolo.db")
-    site = Installation(folder=folder, webs=[serve], workers=[], database=database)
+    process = _process(folder, command, 0, settings | {"port": free_ports(1)[0]})
+    database = Database(f"sqlite:///{process.environment['KELOLO_DATA']}/kelolo.db")
+    site = Installation(folder=folder, webs=[process], workers=[], database=database)
     with _running(site, users=users):
         yield site
 

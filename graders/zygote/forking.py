@@ -80,4 +80,5 @@ def forked(become: Callable[[], None], *, is_printed: Callable[[], bool] = lambd
     except BaseException:  # noqa: BLE001  whatever happens, a fork never returns into the loop
         if is_printed():
             traceback.print_exc()
-    os._exit(_FAULT_STATUS)
+    finally:
+        os._exit(_FAULT_STATUS)  # also where there is no memory left to print with
